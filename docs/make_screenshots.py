@@ -206,7 +206,7 @@ def plain(picture: str) -> str:
 def stop(paths: StatePaths) -> None:
     """End the conductor that the application started."""
     from navigator.actions.wire import NoConductor
-    from navigator.engine.client import request
+    from navigator.engine.acting import request
 
     try:
         request(paths.socket, "conduct", {"do": "stop"}, timeout=10)

@@ -227,7 +227,7 @@ def test_no_package_outgrows_its_budget() -> None:
 
 
 SHAPED = (
-    *("agents/checkout.py", "agents/session.py", "agents/profiles.py", "agents/homes.py", "agents/trial.py"),
+    *("agents/checkout.py", "agents/session.py", "agents/profiles.py", "agents/trial.py"),
     *("sandbox/one_test.py", "git/source.py", "git/hook.py"),
     "git/facts.py",
 )
@@ -243,7 +243,7 @@ def test_folders_that_others_shape_are_read_and_written_in_one_way() -> None:
     """`config.guarded` follows no link and waits for nothing; here are what a call of another kind is for."""
     known = {
         ("agents/checkout.py", "os.open"): "the copy's own folder",
-        ("agents/homes.py", "Path('/proc', name, 'cmdline').read_bytes"): "the kernel's",
+        ("agents/checkout.py", "Path('/proc', name, 'cmdline').read_bytes"): "the kernel's",
         ("sandbox/one_test.py", "Path(reporter.__file__).read_bytes"): "Navigator's own",
         ("sandbox/one_test.py", "(folder / name).write_bytes"): "before anything runs there",
         (
@@ -283,13 +283,13 @@ def test_verbs_stay_few() -> None:
 
 
 def test_a_task_moves_in_one_file() -> None:
-    """Who wants to know how a task gets from one state to the next reads `journey/change.py`, and variants' moves beside it."""
+    """Who wants to know how a task gets from one state to the next reads `journey/change.py`."""
     moving = {
         str(path.relative_to(ROOT / "navigator"))
         for path in (ROOT / "navigator").rglob("*.py")
         if re.search(r"\.set_task_state\(", path.read_text(encoding="utf-8"))
     }
-    assert moving == {"journey/change.py", "journey/choosing.py"}
+    assert moving == {"journey/change.py"}
 
 
 def test_a_rehearsal_is_known_by_its_database_alone() -> None:

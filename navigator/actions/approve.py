@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from navigator.actions.base import ConfirmItem, Question, Subject, Told, plural
 from navigator.actions.deciding import Decide, DecisionRow, not_waiting
 from navigator.journey import change
-from navigator.journey.choosing import open_variants, put_away_others
+from navigator.journey.change import open_variants, put_away_others
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Landing, Project, Proposal, utc_now
 from navigator.model.states import DecisionKind, LandingState

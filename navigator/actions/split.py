@@ -290,7 +290,7 @@ def _edits(parent: Proposal, paths: Sequence[str]) -> tuple[AppliedEdit, ...]:
 
 async def check_now(deps: Dependencies, task_id: str) -> None:
     """Without a conductor, the checks run here."""
-    from navigator.journey.check_dispatch import check_part
+    from navigator.journey.testing import check_part
 
     try:
         await check_part(deps, task_id)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import Field, field_validator, model_validator
 
 from navigator.actions.base import Done, Told, Verb, done
-from navigator.journey.choosing import MOST, variations
+from navigator.journey.change import MOST, variations
 from navigator.model.json_text import MOST_FILES
 from navigator.model.models import Model, Project, Task, Variation
 from navigator.model.states import REPORT_KINDS, Complexity, TaskKind, guess_kind

@@ -33,22 +33,16 @@ _CHUNK = 1 << 16
 
 
 class RpcError(Exception):
-    """The agent's answer to a request was an error."""
+    """The agent's answer to a request was an error; `words` is what it says, in one safe line."""
 
     def __init__(self, error: Any) -> None:
         told = error if isinstance(error, dict) else {}
-        code = told.get("code")
+        code, data = told.get("code"), told.get("data")
         self.code = code if isinstance(code, int) else 0
-        self.words = words_of(told)
+        more = data if isinstance(data, str) else json.dumps(data) if data else ""
+        said = str(told.get("message") or "no reason given")
+        self.words = safe_line(f"{said}: {more}" if more and more not in said else said)[:400]
         super().__init__(self.words)
-
-
-def words_of(error: Mapping[str, Any]) -> str:
-    """What an error says, in one safe line."""
-    data = error.get("data")
-    more = data if isinstance(data, str) else json.dumps(data) if data else ""
-    said = str(error.get("message") or "no reason given")
-    return safe_line(f"{said}: {more}" if more and more not in said else said)[:400]
 
 
 @dataclass
@@ -59,13 +53,11 @@ class Said:
         text: its words, without its thoughts.
         tools: calls of its tools by kind (read, edit, execute, …).
         paths: what its reading tools named, as it spelled it: untrusted.
-        granted: how often it asked for permission.
     """
 
     text: str = ""
     tools: Counter[str] = field(default_factory=Counter)
     paths: set[str] = field(default_factory=set)
-    granted: int = 0
     _calls: dict[str, str] = field(default_factory=dict)
 
     def update(self, update: Mapping[str, Any]) -> None:
@@ -142,10 +134,6 @@ class AgentPipes:
         if not self._writer.is_closing():
             self._writer.transport.abort()
 
-    async def tell(self, method: str, params: Mapping[str, Any]) -> None:
-        """Send a notification."""
-        await self._send({"method": method, "params": params})
-
     async def listen(self) -> None:
         """Read until the agent's output ends; then every open request fails."""
         reason = "The agent closed its output."
@@ -197,7 +185,6 @@ class AgentPipes:
                 self.said.update(update)
                 self._on_update(self.said)
         elif method == "session/request_permission":
-            self.said.granted += 1
             await self._send({"id": number, "result": grant(params)})
         else:
             await self._send({"id": number, "error": {"code": -32601, "message": "method not found"}})
@@ -222,11 +209,10 @@ class AgentPipes:
 
 @dataclass(frozen=True, slots=True)
 class Introduced:
-    """What an agent said of itself: `loads` is whether it can take up an earlier session."""
+    """What an agent said of itself."""
 
     name: str
     version: str
-    loads: bool
 
 
 async def introduce(link: AgentPipes) -> Introduced:
@@ -254,12 +240,11 @@ async def introduce(link: AgentPipes) -> Introduced:
             f"The agent speaks version {spoken} of the Agent Client Protocol, not {PROTOCOL}.",
             hint="Install a version of the agent that speaks version 1.",
         )
-    info, can = told.get("agentInfo"), told.get("agentCapabilities")
+    info = told.get("agentInfo")
     info = info if isinstance(info, dict) else {}
     return Introduced(
         name=safe_line(str(info.get("title") or info.get("name") or ""))[:60].strip(),
         version=safe_line(str(info.get("version") or ""))[:30].strip(),
-        loads=isinstance(can, dict) and can.get("loadSession") is True,
     )
 
 
@@ -275,23 +260,13 @@ async def begin(link: AgentPipes, cwd: str) -> str:
         if error.code == _LOGIN:
             raise AgentUnavailable(
                 f"The agent asks for a login: {error.words}",
-                hint="It was not told about the generator's server: see `profile` and `env` in docs/agents.md.",
+                hint="It was not told about the generator's server: see `env` in docs/agents.md.",
             ) from None
         raise AgentUnavailable(f"The agent opens no session: {error.words}") from None
     name = told.get("sessionId") if isinstance(told, dict) else None
     if not isinstance(name, str) or not name:
         raise AgentUnavailable("The agent opened a session without a name.")
     return name
-
-
-async def resume(link: AgentPipes, session: str, cwd: str) -> bool:
-    """Take up an earlier session; whether that worked. What the agent repeats of it is not counted."""
-    try:
-        await link.ask("session/load", {"sessionId": session, "cwd": cwd, "mcpServers": []})
-    except RpcError:
-        return False
-    link.said = Said()
-    return True
 
 
 async def prompt(link: AgentPipes, session: str, text: str) -> str:

@@ -17,7 +17,8 @@ import logging
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from http import HTTPStatus
+from typing import Any
 
 from navigator.agents.acp import AgentFailed
 from navigator.client.assemble import Assembly, SSEOverflow, SSEParser, load_json
@@ -67,14 +68,16 @@ class Reply:
     error_code: str = ""
 
 
-class CallJournal(Protocol):
-    """Where requests are recorded."""
+class CallJournal:
+    """Where requests are recorded; this one keeps nothing."""
 
     def replay(self, digest: str) -> bytes | None:
         """The body that this request was answered with before an interruption; each is given once."""
+        return None
 
     def begin(self, digest: str) -> int:
         """Record a request that is about to be sent; returns its number."""
+        return 0
 
     def end(self, number: int, reply: Reply) -> None:
         """Record how it ended; without a body it was not answered."""
@@ -380,8 +383,8 @@ async def read_request(
     headers = {
         name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
     }
-    if "chunked" in headers.get("transfer-encoding", "").lower():
-        return words[0], words[1], await _chunked(reader, take)
+    if "transfer-encoding" in headers:
+        raise BadRequest(411, "A request says its length first: it is not taken in chunks.")
     size = headers.get("content-length", "0")
     if not size.isdecimal() or int(size) > _BODY:
         raise BadRequest(413, _TOO_LARGE)
@@ -390,39 +393,17 @@ async def read_request(
     return words[0], words[1], await reader.readexactly(int(size))
 
 
-async def _chunked(reader: asyncio.StreamReader, take: Take) -> bytes:
-    body = bytearray()
-    while True:
-        try:
-            line = await reader.readline()
-            size = int(line.split(b";")[0].strip() or b"x", 16)
-        except ValueError:  # also of a line without an end
-            raise BadRequest(400, "The body's chunks cannot be read.") from None
-        if size < 0 or len(body) + size > _BODY:
-            raise BadRequest(413, _TOO_LARGE)
-        if not take(size):
-            raise BadRequest(429, _TOO_MANY)
-        body += (await reader.readexactly(size + 2))[:size]
-        if size == 0:
-            return bytes(body)
-
-
-_REASONS = {
-    200: "OK",
-    400: "Bad Request",
-    404: "Not Found",
-    413: "Content Too Large",
-    429: "Too Many Requests",
-    431: "Request Header Fields Too Large",
-    503: "Service Unavailable",
-}
+def _phrase(status: int) -> str:
+    """HTTP's words for a status; a server may have one of its own."""
+    return HTTPStatus(status).phrase if status in set(HTTPStatus) else "Error"
 
 
 def _head(writer: asyncio.StreamWriter, status: int, kind: str) -> None:
     """The head of an answer whose end is the connection's."""
     safe = kind if kind.isascii() and kind.isprintable() else "application/json"
-    reason = _REASONS.get(status, "Error")
-    writer.write(f"HTTP/1.1 {status} {reason}\r\ncontent-type: {safe}\r\nconnection: close\r\n\r\n".encode())
+    writer.write(
+        f"HTTP/1.1 {status} {_phrase(status)}\r\ncontent-type: {safe}\r\nconnection: close\r\n\r\n".encode()
+    )
 
 
 def _send(writer: asyncio.StreamWriter, status: int, body: bytes, kind: str = "application/json") -> None:

@@ -6,10 +6,9 @@ Each agent below was run with exactly this against a scripted server and a real 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Protocol
 
 from navigator.config.settings import AgentSettings
 
@@ -40,13 +39,6 @@ class Launch:
     arguments: list[str] = field(default_factory=list)
     env: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
-
-
-class AgentProfile(Protocol):
-    """Prepares one agent."""
-
-    def __call__(self, endpoint: Endpoint) -> Launch:
-        """What it needs for this model."""
 
 
 def plain(endpoint: Endpoint) -> Launch:
@@ -119,23 +111,25 @@ auto_compact_threshold = {compact}
     return Launch(env=env, files={".vibe/config.toml": text})
 
 
-PROFILES: Mapping[str, AgentProfile] = {"qwen": qwen, "opencode": opencode, "vibe": vibe, "plain": plain}
-_PROGRAMS = {"qwen": "qwen", "opencode": "opencode", "vibe-acp": "vibe", "vibe": "vibe"}
-
-
-def profile_of(settings: AgentSettings) -> str:
-    """The name of the profile: of the first word of the command that names a known program, such as "qwen" in `npx qwen`."""
-    names = (PurePosixPath(word).name for word in settings.command)
-    return next((_PROGRAMS[name] for name in names if name in _PROGRAMS), "plain")
+_PROFILES: Mapping[str, Callable[[Endpoint], Launch]] = {
+    "qwen": qwen,
+    "opencode": opencode,
+    "vibe-acp": vibe,
+    "vibe": vibe,
+}
 
 
 def launch_for(settings: AgentSettings, endpoint: Endpoint) -> Launch:
-    """The profile's launch with the settings' own variables, and `{model}` and `{base_url}` filled in."""
+    """The launch of a known program, with the settings' own variables, and `{model}` and `{base_url}` filled in.
+
+    Any word of the command may name it, as in `npx qwen`.
+    """
 
     def filled(text: str) -> str:
         return text.replace("{model}", endpoint.model).replace("{base_url}", BASE_URL)
 
-    made = PROFILES[profile_of(settings)](endpoint)
+    names = (PurePosixPath(word).name for word in settings.command)
+    made = next((_PROFILES[name] for name in names if name in _PROFILES), plain)(endpoint)
     made.arguments = [*map(filled, settings.command), *made.arguments]
     made.env |= {name: filled(value) for name, value in settings.env.items()}
     return made

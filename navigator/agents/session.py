@@ -28,7 +28,6 @@ from navigator.model.models import Project
 from navigator.model.text import safe_line, safe_text
 from navigator.process.runner import PIPE, Process, start
 from navigator.sandbox.binds import Bind, program_binds
-from navigator.sandbox.folders import remove
 from navigator.sandbox.probe import Sandbox
 from navigator.sandbox.spec import (
     HOME,
@@ -61,16 +60,22 @@ class AgentPlace:
 
     Attributes:
         spec: what the project's own tests would see: the agent sees the same.
-        tree: its copy of the project.
-        home: its home folder, kept from turn to turn of an attempt.
-        scratch: a folder of this run that holds both.
+        scratch: an empty folder of this run.
     """
 
     project: Project
     spec: SandboxSpec
-    tree: Path
-    home: Path
     scratch: Path
+
+    @property
+    def tree(self) -> Path:
+        """Its copy of the project."""
+        return self.scratch / "tree"
+
+    @property
+    def home(self) -> Path:
+        """Its home folder."""
+        return self.scratch / "home"
 
 
 @dataclass
@@ -108,14 +113,12 @@ class AgentSession:
     """A running agent with one open session.
 
     Attributes:
-        name: of the session, for `session/load`.
-        loaded: it is an earlier one, taken up again.
+        name: of the session.
         forwarder: counts what it asked of the model.
     """
 
     who: Introduced
     name: str
-    loaded: bool
     forwarder: Forwarder
     _running: Running
 
@@ -140,14 +143,9 @@ async def opened(
     place: AgentPlace,
     sandbox: Sandbox,
     forwarder: Forwarder,
-    *,
-    session: str = "",
     on_update: Callable[[Said], None] = lambda said: None,
 ) -> AsyncIterator[AgentSession]:
     """Start an agent, open its session, and end it with everything it started.
-
-    Args:
-        session: an earlier one to take up, where the agent can; else a new one is opened.
 
     Raises:
         AgentUnavailable: it cannot be started, or wants what nobody can give. AgentFailed: it ended.
@@ -157,12 +155,9 @@ async def opened(
     try:
         async with asyncio.timeout(START_SECONDS):
             who = await running.first(acp.introduce(running.link))
-            cwd, loaded = place.project.path, False
-            if session and who.loads:
-                loaded = await running.first(acp.resume(running.link, session, cwd))
-            name = session if loaded else await running.first(acp.begin(running.link, cwd))
+            name = await running.first(acp.begin(running.link, place.project.path))
         begun = True
-        yield AgentSession(who, name, loaded, forwarder, running)
+        yield AgentSession(who, name, forwarder, running)
         polite = True
     except AgentFailed as error:
         if begun:
@@ -238,7 +233,6 @@ def _program(settings: AgentSettings, endpoint: Endpoint, place: AgentPlace, des
     python = Path(sys.executable).resolve()
     tools = [program_binds(found, checkout), program_binds(python, checkout)]
     launch = launch_for(settings, endpoint)
-    files = _launch_files(launch, place)
     binds = {bind.target: bind for made in tools for bind in made.binds.values()}
     for named in settings.mounts:
         folder = Path(named).expanduser().absolute()
@@ -253,8 +247,7 @@ def _program(settings: AgentSettings, endpoint: Endpoint, place: AgentPlace, des
         ),
         binds=(
             *(binds[target] for target in sorted(binds)),
-            Bind(str(place.home), HOME, writable=True),
-            *files,
+            *_launch_files(launch, place),
             Bind(str(_INSIDE), _INNER),
         ),
         env={"PATH": os.pathsep.join(dict.fromkeys(path)), **launch.env},
@@ -262,22 +255,15 @@ def _program(settings: AgentSettings, endpoint: Endpoint, place: AgentPlace, des
 
 
 def _launch_files(launch: Launch, place: AgentPlace) -> list[Bind]:
-    """The launch's files as binds. They lie beside the home, which earlier runs of the agent shaped.
-
-    In the home are only empty files to bind to. Where the agent left something else in their way, it gets an empty home.
-    """
+    """The home, and the launch's files in it as binds: the agent cannot write these. Beside it are only files to bind to."""
+    place.home.mkdir(mode=0o700)
     for name, text in launch.files.items():
         write_file(place.scratch, f"launch/{name}", text.encode())
-    try:
-        place.home.chmod(0o700)
-        for name in launch.files:
-            write_file(place.home, name, b"")
-    except OSError:
-        remove(place.home)
-        place.home.mkdir(mode=0o700)
-        for name in launch.files:
-            write_file(place.home, name, b"")
-    return [Bind(str(place.scratch / "launch" / name), f"{HOME}/{name}") for name in launch.files]
+        write_file(place.home, name, b"")
+    return [
+        Bind(str(place.home), HOME, writable=True),
+        *(Bind(str(place.scratch / "launch" / name), f"{HOME}/{name}") for name in launch.files),
+    ]
 
 
 async def _received(outer: socket.socket) -> socket.socket:

@@ -6,12 +6,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from navigator.agents.acp import AgentFailed
-from navigator.agents.forwarder import Forwarder, Reply
+from navigator.agents.forwarder import CallJournal, Forwarder, Reply
 from navigator.agents.profiles import Endpoint
 from navigator.agents.session import AgentPlace, opened
 from navigator.client.client import ModelClient
-from navigator.client.errors import ServingError
 from navigator.config.settings import Settings
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
@@ -41,17 +39,10 @@ class TrialResult:
     hint: str = ""
 
 
-class _Unkept:
-    """A journal that keeps nothing but how many requests were answered."""
+class _Counted(CallJournal):
+    """Keeps nothing but how many requests were answered."""
 
-    def __init__(self) -> None:
-        self.answered = 0
-
-    def replay(self, digest: str) -> bytes | None:
-        return None
-
-    def begin(self, digest: str) -> int:
-        return 0
+    answered = 0
 
     def end(self, number: int, reply: Reply) -> None:
         self.answered += reply.outcome == "ok"
@@ -66,13 +57,11 @@ async def try_agent(settings: Settings, *, ask: bool) -> TrialResult:
     server = settings.generator
     agent = server.agent.model_copy(update={"minutes": _MINUTES})
     scratch = Path(tempfile.mkdtemp(prefix="navigator-agent-"))
-    tree, home = scratch / "project", scratch / "home"
-    tree.mkdir()
-    home.mkdir()
-    project = Project(id=0, name="doctor", path=str(tree))
-    place = AgentPlace(project, furnish(project, ()), tree, home, scratch)
+    project = Project(id=0, name="doctor", path=str(scratch / "tree"))
+    place = AgentPlace(project, furnish(project, ()), scratch)
+    place.tree.mkdir()
     endpoint = Endpoint(server.model, server.context_tokens, server.max_tokens)
-    journal, name = _Unkept(), ""
+    journal, name = _Counted(), ""
     try:
         async with ModelClient(server) as client:
             forwarder = Forwarder(client, journal, most=_REQUESTS)
@@ -83,16 +72,10 @@ async def try_agent(settings: Settings, *, ask: bool) -> TrialResult:
                 await session.prompt(_QUESTION)
             if not journal.answered:
                 words = forwarder.last_error or "it asked for nothing"
-                return TrialResult(
-                    name,
-                    0,
-                    f"it does not reach the model: {words}",
-                    "docs/agents.md: its `profile` and `env`.",
-                )
+                said = f"it does not reach the model: {words}"
+                return TrialResult(name, 0, said, "docs/agents.md: its `env`.")
             return TrialResult(name, journal.answered)
-    except (AgentFailed, ServingError) as error:
-        return TrialResult(name, journal.answered if name else None, error.message, error.hint)
     except NavigatorError as error:
-        return TrialResult(name, None, error.message, error.hint)
+        return TrialResult(name, journal.answered if name else None, error.message, error.hint)
     finally:
         remove(scratch)

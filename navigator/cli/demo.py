@@ -116,7 +116,7 @@ def _say_untested(document: dict[str, Any]) -> None:
 
 def _say_how_to_return(paths: StatePaths, *, temporary: bool) -> None:
     """After the screens: how to open them again, whether a conductor is still running, and where the files are."""
-    from navigator.engine.client import request
+    from navigator.engine.acting import request
     from navigator.model.errors import NavigatorError
 
     try:

@@ -200,7 +200,7 @@ def _wait(paths: StatePaths, ids: Sequence[str]) -> None:
 
 def _nobody_conducts(paths: StatePaths) -> bool:
     from navigator.actions.wire import NoConductor
-    from navigator.engine.client import request
+    from navigator.engine.acting import request
 
     try:
         request(paths.socket, "status", {})

@@ -232,7 +232,7 @@ def _stop(as_json: bool) -> None:
     from navigator.actions.base import read_done
     from navigator.actions.conducting import Conduct
     from navigator.actions.wire import NoConductor, NotResponding
-    from navigator.engine.client import request
+    from navigator.engine.acting import request
 
     try:
         found = request(state_paths().socket, Conduct.op, {"do": "stop"}, timeout=30)
@@ -247,7 +247,7 @@ def _stop(as_json: bool) -> None:
 def _detach(as_json: bool) -> None:
     """Start the same command as a process of its own session, and wait until it answers."""
     from navigator.actions.wire import NoConductor
-    from navigator.engine.client import request
+    from navigator.engine.acting import request
 
     paths = state_paths()
     with contextlib.suppress(NoConductor):

@@ -8,7 +8,7 @@ import click
 
 from navigator.cli import output
 from navigator.cli.session import state_paths
-from navigator.engine.status import status_document
+from navigator.engine.acting import status_document
 from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES
 from navigator.model.text import SIMULATED, plural
 

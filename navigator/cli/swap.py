@@ -17,7 +17,7 @@ from navigator.cli.lazy import LazyGroup
 from navigator.cli.session import locked_dependencies, reading, state_paths
 from navigator.cli.status import swapping
 from navigator.config.settings import time_scale as scale_of
-from navigator.engine.client import request
+from navigator.engine.acting import request
 from navigator.engine.following import ConductorClient
 from navigator.model.models import Swap, age_seconds, utc_now
 from navigator.model.states import Role
@@ -215,9 +215,8 @@ async def swap_alone(deps: Dependencies, role: Role, session: int = 0) -> Swap:
     Args:
         session: of a measurement, to which the swap belongs; the rehearsal's process then goes on.
     """
-    from navigator.engine.canary import CanaryWatch
-    from navigator.engine.swapping import confirmed, first_answer, garbage
-    from navigator.journey.storage_faults import Storage
+    from navigator.engine.swapping import CanaryWatch, confirmed, first_answer, garbage
+    from navigator.journey.recovery import Storage
     from navigator.model.states import CanaryOutcome
 
     strategy = deps.strategy

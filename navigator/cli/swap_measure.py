@@ -15,7 +15,7 @@ from navigator.cli import output
 from navigator.cli.session import confirmed, locked_dependencies, reading, state_paths
 from navigator.cli.swap import swap_alone
 from navigator.config.settings import time_scale as scale_of
-from navigator.engine.client import request
+from navigator.engine.acting import request
 from navigator.model.errors import Conflict
 from navigator.model.states import LOOP_TASK_STATES, Role
 from navigator.model.text import plural

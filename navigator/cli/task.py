@@ -21,7 +21,7 @@ from navigator.cli.session import (
     state_paths,
     take_config_projects,
 )
-from navigator.journey.choosing import MOST
+from navigator.journey.change import MOST
 from navigator.model.errors import UsageError
 from navigator.model.json_text import read_toml
 from navigator.model.models import Suggestion, Task

@@ -1,18 +1,27 @@
-"""What every face of Navigator does alike: read the store, and have a verb performed by the conductor or alone."""
+"""What every face of Navigator does alike: read the store, ask the conductor, have a verb performed by it or alone.
+
+Imports no model, HTTP client or git before they are needed: `navigator status` must answer at once.
+"""
 
 from __future__ import annotations
 
 import logging
+import socket
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from navigator.actions.wire import NoConductor
-from navigator.config.paths import StatePaths
-from navigator.engine.client import request
+from navigator.actions import wire
+from navigator.actions.wire import START, NoConductor, NotResponding
+from navigator.config.paths import StatePaths, config_path
 from navigator.model.errors import NavigatorError
 from navigator.model.json_text import require_bounded
+from navigator.store.database import is_low, open_reader, open_writer
+from navigator.store.lock import StateLock
+from navigator.store.reads.cards import GlanceReads
 
 if TYPE_CHECKING:
     from navigator.actions.base import Done, Verb
@@ -38,8 +47,6 @@ def reading(paths: StatePaths) -> Iterator[Reader]:
 def open_reading(paths: StatePaths) -> sqlite3.Connection:
     """A read-only connection to the state folder's database, which is made if absent."""
     from navigator.config.settings import load_settings
-    from navigator.store.database import open_reader, open_writer
-    from navigator.store.lock import StateLock
 
     rehearsal = load_settings().rehearsal
     if not paths.database.exists():
@@ -130,3 +137,99 @@ def report_page(
     redact = Redactor()
     learn_secrets(redact, paths, store.projects(), on_problem)
     return report(store, since, redact.outgoing)
+
+
+# The other end of the conductor's socket, for what asks one thing. `engine.following` has the one for screens.
+
+
+def request(path: Path, op: str, args: dict[str, Any], *, timeout: float = 600.0) -> dict[str, Any]:
+    """Ask the conductor one thing and wait for the answer.
+
+    Raises:
+        NoConductor: nothing listens at `path`, or it went away before it answered.
+        RemoteError: what the conductor answered.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(timeout)
+        try:
+            connection.connect(str(path))
+            connection.sendall(wire.encode({"id": 1, "op": op, "args": args}))
+            with connection.makefile("rb") as lines:
+                line = lines.readline(wire.MAX_LINE)
+        except (TimeoutError, BlockingIOError) as error:  # the latter where too many others already wait
+            raise NotResponding(
+                f"The conductor did not answer within {timeout:g} seconds.",
+                hint="Its log says what it does. If it was stopped, continue it (`kill -CONT PID`), or end it (`kill PID`).",
+            ) from error
+        except OSError as error:
+            raise NoConductor("No conductor answers.", hint=START) from error
+    if not line.endswith(b"\n"):
+        raise NoConductor("The conductor went away before it answered.", hint="Ask again.")
+    return result_of(wire.decode(line))
+
+
+def result_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """What the conductor answered.
+
+    Raises:
+        RemoteError: it refused, or failed.
+    """
+    if not answer.get("ok"):
+        wire.raise_remote(answer.get("error") or {})
+    result = answer.get("result")
+    return result if isinstance(result, dict) else {}
+
+
+# One glance at everything, as JSON.
+
+_PATIENCE = 2.0
+"""Seconds that a conductor has for its answer."""
+
+
+def status_document(paths: StatePaths) -> dict[str, Any]:
+    """What waits, what the GPU holds (last known, with its age in seconds) and what is running.
+
+    `conductor` is its own report, None where none runs; `not_responding` the process id of one that does not answer.
+    """
+    with closing(
+        open_reader(paths.database) if paths.database.exists() else open_reading(paths)
+    ) as connection:
+        store = GlanceReads(connection)
+        counts, rehearsal = store.counts(), store.rehearsal
+        noted_at, _ = store.newest_event("resident")
+    conductor: dict[str, Any] | None = None
+    silent: int | None = None
+    try:
+        conductor = request(paths.socket, "status", {}, timeout=_PATIENCE)
+    except NotResponding:
+        # The lock is the kernel's: its holder lives, whatever it does.
+        silent = (StateLock(paths).holder() or {}).get("pid", 0)
+    except NoConductor:
+        pass  # said by `conductor`
+    age = _age(noted_at) if noted_at else None
+    return {
+        **counts,
+        "rehearsal": rehearsal,
+        "resident": (conductor or {}).get("resident") or counts["resident"] or None,
+        "resident_age_seconds": 0.0 if conductor else age,
+        "conductor": conductor,
+        "not_responding": silent,
+        "disk_full": is_low(paths.root),
+        "unsandboxed": _unsandboxed(),
+        "given_up": conductor["given_up"] if conductor else {},
+    }
+
+
+def _unsandboxed() -> bool:
+    """Whether tests run without a sandbox. Checking the settings takes longer than all the rest: only where they name it."""
+    file = config_path()
+    if not file.is_file() or b"unsandboxed" not in file.read_bytes():
+        return False
+    from navigator.config.settings import load_settings
+
+    return load_settings().checks.unsandboxed
+
+
+def _age(stamp: str) -> float:
+    moment = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
+    return round(max(0.0, (datetime.now(UTC) - moment).total_seconds()), 1)

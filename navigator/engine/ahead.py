@@ -15,8 +15,8 @@ from navigator.git.facts import WORKTREE
 from navigator.journey.checking import baseline_of, check_setup
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.material import made_for, new_base
+from navigator.journey.recovery import Storage
 from navigator.journey.review import prepare_review
-from navigator.journey.storage_faults import Storage
 from navigator.journey.write import agent_writes
 from navigator.model.models import Project, Task
 from navigator.model.snapshot import Generate, ReviewTask, SchedulerSnapshot

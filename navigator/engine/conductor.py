@@ -20,22 +20,18 @@ from navigator.actions.wire import Result
 from navigator.client.errors import ServingError, Unreachable, WrongModel
 from navigator.engine.ahead import Ahead
 from navigator.engine.conductor_state import ConductorState
-from navigator.engine.idle import Idle
-from navigator.engine.incoming import Incoming
 from navigator.engine.on_events import OnEvents
 from navigator.engine.reconcile import Reconciler
+from navigator.engine.repositories import Idle, Incoming
 from navigator.engine.residency import Batches, Residency
 from navigator.engine.server import SocketServer
 from navigator.engine.summary import SessionSummary
 from navigator.exam.queue import ExamQueue, keep_preparing
 from navigator.journey.change import broke
-from navigator.journey.check_dispatch import check
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.land import land
-from navigator.journey.recovery import recover
+from navigator.journey.recovery import Storage, recover
 from navigator.journey.review import review
-from navigator.journey.storage_faults import Storage
-from navigator.journey.write import write
+from navigator.journey.write import check, write
 from navigator.model import snapshot as acts
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event
@@ -229,6 +225,8 @@ class Conductor:
             case acts.FinalReview(task_id):
                 self._work(task_id, Role.FINAL, review(deps, task_id, Role.FINAL))
             case acts.Land(task_id):
+                from navigator.journey.land import land
+
                 self._work(task_id, None, deps.cpu_work.during("landings", partial(land, deps, task_id)))
             case acts.Renew(task_id):
                 self._renew(task_id)

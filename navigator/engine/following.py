@@ -11,7 +11,7 @@ from typing import Any
 
 from navigator.actions import wire
 from navigator.actions.wire import START, NoConductor
-from navigator.engine.client import result_of
+from navigator.engine.acting import result_of
 
 
 class ConductorClient:

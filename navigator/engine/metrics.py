@@ -19,7 +19,7 @@ from navigator.config.settings import MetricsSettings
 from navigator.model.errors import MissingPart, NavigatorError
 from navigator.model.snapshot import SchedulerSnapshot
 from navigator.model.states import Role
-from navigator.schedule.view import role_of
+from navigator.schedule.swap_rule import role_of
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.statistics import Count, MetricReads

@@ -17,7 +17,7 @@ from typing import Any
 
 from navigator.engine.acting import learn_changes, learn_secrets, reading
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.storage_faults import Storage
+from navigator.journey.recovery import Storage
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, Proposal
 from navigator.model.states import TaskState

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.residency import Residency
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.storage_faults import Storage
+from navigator.journey.recovery import Storage
 from navigator.model.errors import NavigatorError
 from navigator.model.states import Role
 from navigator.model.text import safe_line
@@ -110,12 +110,6 @@ class Reconciler:
         words = safe_line(seen.detail)[-2000:]
         count = self._live.died(role, words or "see its log")
         log.error("the %s's server died (%d): %s %s", role.value, count, seen.failure, words)
-        with self._storage.writing("that a server died"), self._deps.store.transaction() as tx:
-            data = {
-                "role": role.value,
-                "failure": seen.failure or "crashed",
-                "detail": words,
-                "deaths": count,
-            }
-            tx.event("server_died", data=data)
+        died = {"failure": seen.failure or "crashed", "detail": words, "deaths": count}
+        self._storage.event("that a server died", "server_died", role=role.value, **died)
         self._residency.note_given_up(role)

@@ -7,13 +7,20 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
-from navigator.engine.canary import CanaryWatch
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.summary import SessionSummary
-from navigator.engine.swapping import WeightReadAhead, confirmed, first_answer, garbage, resident_now
+from navigator.engine.swapping import (
+    CanaryWatch,
+    WeightReadAhead,
+    confirmed,
+    first_answer,
+    garbage,
+    resident_now,
+)
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.storage_faults import Storage
+from navigator.journey.recovery import Storage
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Swap, utc_now
 from navigator.model.states import LOOP_TASK_STATES, CanaryOutcome, Role
@@ -111,11 +118,9 @@ class Residency:
             return
         self._live.problems[role] = problem
         log.error("the %s's server: %s", role.value, problem)
-        with (
-            self._storage.writing("that a server does not answer"),
-            self._deps.store.transaction() as tx,
-        ):
-            tx.event("server_problem", data={"role": role.value, "problem": problem})
+        self._storage.event(
+            "that a server does not answer", "server_problem", role=role.value, problem=problem
+        )
         if self._deps.strategy.both_resident:
             with self._storage.writing("what is resident"):
                 self.note()
@@ -141,10 +146,9 @@ class Residency:
         if solved is None:
             return
         log.info("the %s's server answers again", role.value)
-        with self._storage.writing("that a server answers again"):
-            with self._deps.store.transaction() as tx:
-                tx.event("server_problem", data={"role": role.value, "problem": ""})
-            if self._deps.strategy.both_resident:
+        self._storage.event("that a server answers again", "server_problem", role=role.value, problem="")
+        if self._deps.strategy.both_resident:
+            with self._storage.writing("what is resident"):
                 self.note()
 
     async def swap(self, to: Role) -> None:
@@ -209,26 +213,22 @@ class Residency:
             result = await self._proved(origin, to, result, report)
         ended = time.monotonic()
         filled = deps.cpu_work.between(began, ended)
-        swap = Swap(
-            from_role=origin,
-            to_role=to,
-            strategy=deps.strategy.recorded,
+        seconds = round(ended - began, 3)
+        self._keep(
+            origin,
+            to,
             started=started,
             phases=result.phases,
-            seconds=round(ended - began, 3),
+            seconds=seconds,
             outcome=result.outcome,
             reason=result.reason,
             failure=result.failure,
             weight_bytes=read[0],
             warm_bytes=read[1],
-            session=self._session.number,
             filled_seconds=filled[0],
             filled_with=filled[1],
         )
-        with self._storage.writing("a swap"), deps.store.transaction() as tx:
-            tx.add_swap(swap)
-        log.info("swap to %s: %s in %.1f s %s", to.value, result.outcome, swap.seconds, result.reason)
-        self._session.swapped(swap)
+        log.info("swap to %s: %s in %.1f s %s", to.value, result.outcome, seconds, result.reason)
         await self.assumptions(live.resident)
         if result.outcome == "done":
             self.note_answer(to)
@@ -255,21 +255,21 @@ class Residency:
         self.note_outage(problem)
         if live.wanted is to:
             live.wanted = None
-            swap = Swap(
-                from_role=origin,
-                to_role=to,
-                strategy=deps.strategy.name,
-                started=utc_now(),
-                outcome="failed",
-                reason=problem,
-                failure="connection_lost",
-                session=self._session.number,
-            )
-            with self._storage.writing("a swap"), deps.store.transaction() as tx:
-                tx.add_swap(swap)
-            self._session.swapped(swap)
+            self._keep(origin, to, outcome="failed", reason=problem, failure="connection_lost")
         live.swapping_to = None
         self._wake()
+
+    def _keep(self, origin: Role | None, to: Role, **found: Any) -> None:
+        """Write a swap of this session down, and count it."""
+        named = {
+            "strategy": self._deps.strategy.recorded,
+            "started": utc_now(),
+            "session": self._session.number,
+        }
+        swap = Swap(from_role=origin, to_role=to, **named | found)
+        with self._storage.writing("a swap"), self._deps.store.transaction() as tx:
+            tx.add_swap(swap)
+        self._session.swapped(swap)
 
     async def _proved(self, origin: Role | None, to: Role, result: SwapResult, report: Report) -> SwapResult:
         """The swap, if the canary finds the model well; else the way back: only another load brings this one back."""
@@ -330,8 +330,7 @@ class Residency:
         if reason is None:
             return
         log.error("%s is disabled after repeated failures: %s", role.value, reason)
-        with self._storage.writing("that a role is disabled"), self._deps.store.transaction() as tx:
-            tx.event("given_up", data={"role": role.value, "reason": reason})
+        self._storage.event("that a role is disabled", "given_up", role=role.value, reason=reason)
 
     def outside(self, before: Role | None, found: Role | None) -> None:
         """Somebody else swapped: recorded as an external swap without a measured time."""

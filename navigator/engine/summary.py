@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from navigator.figures.swaps import ResidencyCall, modelled_time
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Proposal, Swap, utc_now
 from navigator.model.states import CheckOutcome, Role, TaskState, Verdict
@@ -112,6 +111,8 @@ class SessionSummary:
         if not self._assumptions:
             serial = sum(row.usage.seconds for row in rows) + sum(swap.seconds for swap in done)
             return {"model_seconds": round(wall, 3), "serial_seconds": round(serial, 3)}
+        from navigator.figures.swaps import ResidencyCall, modelled_time
+
         jobs = [
             ResidencyCall(
                 role=row.role,

@@ -1,4 +1,4 @@
-"""What a swap came to: a strategy that says "done" is believed only once the role's model is seen to answer.
+"""What a swap came to: a strategy that says "done" is believed only once the role's model is seen to answer the canary.
 
 A swap takes the time between the last answer of one model and the first answer of the other. The canary asks for that.
 """
@@ -8,17 +8,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from navigator.config.settings import Settings
-from navigator.engine.canary import Canary, CanaryWatch
+from navigator.figures.canary import MAX_TOKENS, PROBES, Probe, judge
+from navigator.journey.dependencies import Dependencies
+from navigator.journey.recovery import Storage
 from navigator.model.errors import NavigatorError
 from navigator.model.models import SwapPhase
-from navigator.model.states import Role
+from navigator.model.states import CanaryOutcome, Role
+from navigator.model.text import safe_line
 from navigator.swap.base import PhaseEvent, Report, SwapResult, SwapStrategy
-from navigator.swap.page_cache import MIB, CachedBytes
-from navigator.swap.read_ahead import ReadAhead, ReadLimits
+
+if TYPE_CHECKING:
+    from navigator.client.client import ModelClient
+    from navigator.swap.page_cache import CachedBytes
+    from navigator.swap.read_ahead import ReadAhead
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +136,7 @@ class WeightReadAhead:
             return 0, 0
         # Pages are counted whole, so a file's last one may count more than the file has.
         warm = min(seen.resident, seen.total)
-        log.info("weights: %d of %d MB were in memory when the swap began", warm // MIB, seen.total // MIB)
+        log.info("weights: %d of %d MB were in memory when the swap began", warm >> 20, seen.total >> 20)
         return seen.total, warm
 
     def report(self) -> dict[str, Any] | None:
@@ -154,6 +160,7 @@ class WeightReadAhead:
 
     async def _reader(self) -> ReadAhead:
         from navigator.setup.weights import weight_files
+        from navigator.swap.read_ahead import ReadAhead, ReadLimits
 
         dirs = self._settings.swap.model_dirs
         # Looked up each time: a model may be downloaded, moved or updated while the conductor works.
@@ -165,3 +172,88 @@ class WeightReadAhead:
             self._ahead = ReadAhead(files, ReadLimits())
         self._ahead.files = files
         return self._ahead
+
+
+# The canary: the questions that a loaded server is asked. `/health` says that it generates, not what.
+
+
+_SECONDS = 60.0
+"""For all questions together. A server that takes longer is judged by its work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """What a loaded server's answers came to, and why they are not well."""
+
+    outcome: CanaryOutcome
+    reason: str = ""
+
+
+class CanaryWatch:
+    """The canary of one conductor. What a model answered well is held against its answers after later loads."""
+
+    def __init__(self, deps: Dependencies, storage: Storage) -> None:
+        self._deps = deps
+        self._storage = storage
+        self._well: dict[tuple[Role, str], tuple[str, ...]] = {}
+        self._last: dict[Role, Canary] = {}
+
+    @property
+    def enabled(self) -> bool:
+        """Whether models are asked at all."""
+        return self._deps.settings.canary.enabled
+
+    def report(self) -> dict[str, dict[str, str]]:
+        """The newest canary of each role in this session."""
+        return {
+            role.value: {"outcome": canary.outcome.value, "reason": canary.reason}
+            for role, canary in self._last.items()
+        }
+
+    async def loaded(self, role: Role) -> Canary | None:
+        """Ask a role that was just loaded; None where the canary is off."""
+        if not self.enabled:
+            return None
+        canary = self._last[role] = await self._ask(role)
+        well = canary.outcome is CanaryOutcome.WELL
+        said = {"role": role.value, "outcome": canary.outcome.value, "reason": canary.reason}
+        log.log(logging.INFO if well else logging.WARNING, "canary of the %s: %s %s", *said.values())
+        self._storage.event("a canary's outcome", "canary", **said)
+        return canary
+
+    async def _ask(self, role: Role) -> Canary:
+        try:
+            async with self._deps.lent_client(role) as client, asyncio.timeout(_SECONDS):
+                model = role, client.settings.model
+                answers = await _answers(client)
+        except (NavigatorError, TimeoutError) as error:
+            reason = safe_line(str(error)) or f"no answer within {_SECONDS:g} s"
+            return Canary(CanaryOutcome.UNANSWERED, reason)
+        outcome, reason = judge(answers, self._well.get(model))
+        if outcome is CanaryOutcome.WELL:
+            self._well[model] = answers
+        return Canary(outcome, reason)
+
+
+async def _answers(client: ModelClient) -> tuple[str, ...]:
+    """One text a probe, cut ones included."""
+    from navigator.client.body import ChatRequest
+    from navigator.client.errors import CutByLength
+
+    async def asked(probe: Probe) -> str:
+        request = ChatRequest(
+            messages=({"role": "user", "content": probe.question},),
+            max_tokens=MAX_TOKENS,
+            temperature=0.0,
+            top_p=1.0,
+        )
+        try:
+            return (await client.chat(request)).text
+        except CutByLength as error:
+            return error.partial
+
+    said = await asyncio.gather(*map(asked, PROBES), return_exceptions=True)
+    for one in said:
+        if isinstance(one, BaseException):
+            raise one
+    return tuple(one for one in said if isinstance(one, str))

@@ -24,10 +24,10 @@ from navigator.client.body import same_model
 from navigator.client.errors import ServingError
 from navigator.config.settings import is_rehearsal
 from navigator.journey.dependencies import Dependencies
+from navigator.journey.recovery import Storage
 from navigator.journey.review import prompt_dependencies, read_change
 from navigator.journey.reviewing.precedents import ChangeWords
 from navigator.journey.reviewing.prompt import shown_precedents
-from navigator.journey.storage_faults import Storage
 from navigator.journey.subject import Change, read_subject
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError

@@ -42,16 +42,16 @@ def again(
     deps: Dependencies,
     ground: Ground,
     *,
-    fresh: bool,
     tests_failed: bool = False,
     problems: Sequence[str] = (),
 ) -> tuple[str, str]:
     """The prompt's version and text that send a change back to the agent.
 
+    A new session, which knows nothing of what was done, is told that, too.
+
     Args:
-        fresh: the session knows nothing of what was done.
         tests_failed: the project's tests fail with the change; else, without problems, a reviewer asked for a revision.
-        problems: why the change cannot be taken.
+        problems: why the change cannot be taken, for the session that made it.
     """
     task, project = ground.task, ground.source.project
     proposal = proposal_of_round(deps.reader, task) if tests_failed else None
@@ -64,7 +64,7 @@ def again(
     key = _ring(deps).key_for([task.text, task.note, output, *(f"{one.model_dump()}" for one in findings)])
     _, text, version = deps.prompts.render(
         "agent-again",
-        fresh=fresh,
+        fresh=not problems,
         project=project.name,
         folder=project.path,
         key=key,

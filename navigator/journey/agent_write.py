@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from navigator.agents.acp import AgentFailed
-from navigator.agents.checkout import Changed, Checkout
-from navigator.agents.forwarder import Forwarder
-from navigator.agents.homes import Homes
+from navigator.agents.checkout import Changed, Checkout, run_folder
+from navigator.agents.forwarder import CallJournal, Forwarder, Reply
 from navigator.agents.profiles import Endpoint
 from navigator.agents.session import AgentPlace, AgentSession, PromptTurn, limits_of, opened
 from navigator.client.errors import ServingError
@@ -31,14 +32,15 @@ from navigator.journey.drafting import (
     Draft,
     NoChange,
     NotApplied,
+    Outcome,
+    act_on,
     draft_changes,
+    propose,
     syntax_problems,
 )
 from navigator.journey.prompts.assemble import Elsewhere
 from navigator.journey.prompts.material import Ground, settle
-from navigator.journey.proposing import propose
 from navigator.journey.testing import TESTS_FAILED
-from navigator.journey.turn import TURN_CALLS, TurnJournal
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
 from navigator.model.models import AppliedEdit, Task
@@ -121,20 +123,16 @@ async def _work(
     except ServingError as error:
         deps.move(change.write_later, task, str(error))
         raise
-    match result:
-        case Draft():
-            last = _last(deps, task)
-            assert last is not None
-            deps.move(change.apply_answer, task)
-            await propose(deps, ground, result, way=way_of(last))
-        case NoChange(reason):
-            deps.move(change.apply_answer, task)
-            if not deps.move(change.review_as_is, task, f"The agent keeps its change: {reason}"):
-                deps.move(change.change_nothing, task, ground.writer, reason)
-        case NotApplied():
-            deps.move(change.give_up, task, f"The agent's change cannot be taken: {result.problems[0]}")
-        case str():
-            deps.move(change.keep_report, task, result)
+    if isinstance(result, NotApplied):
+        deps.move(change.give_up, task, f"The agent's change cannot be taken: {result.problems[0]}")
+        return
+    if isinstance(result, str):
+        deps.move(change.keep_report, task, result)
+        return
+    last = _last(deps, task)
+    assert last is not None
+    deps.move(change.apply_answer, task)
+    await act_on(deps, ground, result, way=way_of(last), who="agent")
 
 
 def way_of(turn: AgentTurn) -> str:
@@ -185,6 +183,10 @@ def _drafted(ground: Ground, found: Changed, summary: str) -> Draft | NotApplied
         return NotApplied((f"POLICY {error.message}",), ((POLICY_CODE, ""),))
 
 
+AgentResult = Outcome | str
+"""What an agent's change comes to, or a report."""
+
+
 @dataclass
 class _Run:
     """One run of the agent on one round: it is started, prompted until its change can be taken, and ended."""
@@ -193,45 +195,38 @@ class _Run:
     ground: Ground
     elsewhere: Sequence[Elsewhere]
 
-    async def go(self, *, tests_failed: bool) -> Draft | NoChange | NotApplied | str:
+    async def go(self, *, tests_failed: bool) -> AgentResult:
         """Returns a draft, the reason why nothing changes, what is wrong with the last change, or a report.
 
         Raises:
             AgentFailed, ServingError.
         """
         deps, task = self.deps, self.ground.task
-        homes = Homes(deps.paths.agents)
         earlier = [turn for turn in deps.reader.agent_turns(task.id, task.attempt) if turn.tree]
-        starting_tree = (
-            earlier[-1].tree if earlier else self.ground.source.private.tree_of(self.ground.source.treeish)
-        )
-        name = f"{task.id}-{task.attempt}"
-        async with homes.lent(name) as (home, scratch):
-            place, checkout = await asyncio.to_thread(self._furnish, home, scratch, starting_tree)
+        async with run_folder(deps.paths.agents) as scratch:
+            place, checkout = await asyncio.to_thread(
+                self._furnish, scratch, earlier[-1].tree if earlier else ""
+            )
             journal = TurnJournal(deps, task, self._next_seq())
-            async with self._session(place, journal, earlier[-1].session if earlier else "") as session:
-                result = await self._converse(session, checkout, journal, tests_failed, bool(earlier))
-            homes.keep(name, home)
-        return result
+            async with self._session(place, journal) as session:
+                return await self._converse(session, checkout, journal, tests_failed, bool(earlier))
 
     def _next_seq(self) -> int:
         task = self.ground.task
         turns = self.deps.reader.agent_turns(task.id, task.attempt, task.round)
         return sum(turn.outcome != "lost" for turn in turns)
 
-    def _furnish(self, home: Any, scratch: Any, tree: str) -> tuple[AgentPlace, Checkout]:
-        """Write the copy, and find what the project's tests would see. Blocks."""
+    def _furnish(self, scratch: Path, tree: str) -> tuple[AgentPlace, Checkout]:
+        """Write the copy, with the change of `tree` where there is one, and find what the project's tests would see. Blocks."""
         source = self.ground.source
-        agent = self.deps.settings.generator.agent
-        checkout = Checkout(scratch / "tree", source)
-        checkout.write(tree, most_bytes=limits_of(agent).disk_mb << 20)
-        spec = prepare(source.project, source.private, tree)
-        return AgentPlace(source.project, spec, checkout.folder, home, scratch), checkout
+        tree = tree or source.private.tree_of(source.treeish)
+        place = AgentPlace(source.project, prepare(source.project, source.private, tree), scratch)
+        checkout = Checkout(place.tree, source)
+        checkout.write(tree, most_bytes=limits_of(self.deps.settings.generator.agent).disk_mb << 20)
+        return place, checkout
 
     @asynccontextmanager
-    async def _session(
-        self, place: AgentPlace, journal: TurnJournal, session: str
-    ) -> AsyncIterator[AgentSession]:
+    async def _session(self, place: AgentPlace, journal: TurnJournal) -> AsyncIterator[AgentSession]:
         deps = self.deps
         server = deps.settings.generator
         endpoint = Endpoint(server.model, server.context_tokens, server.max_tokens)
@@ -246,7 +241,6 @@ class _Run:
                 place,
                 sandbox,
                 forwarder,
-                session=session,
                 on_update=lambda said: deps.on_live({**live, "chars": len(said.text)}),
             ) as made:
                 yield made
@@ -258,20 +252,20 @@ class _Run:
         journal: TurnJournal,
         tests_failed: bool,
         again_: bool,
-    ) -> Draft | NoChange | NotApplied | str:
+    ) -> AgentResult:
         deps, ground = self.deps, self.ground
         if not again_:
             version, text = first(deps, ground, self.elsewhere)
         else:
-            version, text = again(deps, ground, fresh=not session.loaded, tests_failed=tests_failed)
+            version, text = again(deps, ground, tests_failed=tests_failed)
         purpose = "write" if not again_ else "tests" if tests_failed else "revise"
-        result: Draft | NoChange | NotApplied | str = NotApplied(("It made no change.",), ())
+        result: AgentResult = NotApplied(("It made no change.",), ())
         for _ in range(1 + REPAIRS):
             result = await self._turn(session, checkout, journal, purpose, version, text)
             if not isinstance(result, NotApplied):
                 break
             purpose = "repair"
-            version, text = again(deps, ground, fresh=False, problems=result.problems)
+            version, text = again(deps, ground, problems=result.problems)
         return result
 
     async def _turn(
@@ -282,7 +276,7 @@ class _Run:
         purpose: str,
         version: str,
         text: str,
-    ) -> Draft | NoChange | NotApplied | str:
+    ) -> AgentResult:
         """One prompt, recorded before it is sent and again when it ended."""
         deps, task = self.deps, self.ground.task
         row = AgentTurn(
@@ -293,8 +287,6 @@ class _Run:
             seq=self._next_seq(),
             purpose=purpose,
             agent=f"{session.who.name or 'unnamed'} {session.who.version}".strip(),
-            session=session.name,
-            loaded=session.loaded,
             prompt_version=version,
             outcome="",
             started="",
@@ -326,7 +318,7 @@ class _Run:
         self._end(number, outcome, before, session, **told, **more)
         return result
 
-    def _judged(self, turn: PromptTurn, found: Changed) -> Draft | NoChange | NotApplied | str:
+    def _judged(self, turn: PromptTurn, found: Changed) -> AgentResult:
         deps, task = self.deps, self.ground.task
         text = deps.redact(turn.said.text)
         if not found.changes and not found.problems:
@@ -349,7 +341,7 @@ class _Run:
             tx.end_agent_turn(number, outcome=outcome, **spent, **more)
 
 
-def _outcome_of(result: Draft | NoChange | NotApplied | str) -> tuple[str, dict[str, str]]:
+def _outcome_of(result: AgentResult) -> tuple[str, dict[str, str]]:
     match result:
         case Draft(tree=tree):
             return "ok", {"tree": tree}
@@ -369,3 +361,73 @@ def _summary(text: str) -> str:
             break
         kept.insert(0, part)
     return "\n\n".join(kept)[-_SUMMARY:]
+
+
+TURN_CALLS = 1_000
+"""Calls that one turn may number. A call's `seq` is the turn's, times this, plus its place in the turn."""
+
+PURPOSE = "agent"
+
+
+class TurnJournal(CallJournal):
+    """The calls of one run.
+
+    What the round's earlier runs were answered is given again, each answer once, unless the agent failed on it.
+
+    Args:
+        seq: of the run's first turn, in its round.
+    """
+
+    def __init__(self, deps: Dependencies, task: Task, seq: int) -> None:
+        self._deps, self._task = deps, task
+        self._turn = seq - 1
+        self._next = 0
+        self._version = ""
+        self._answers: dict[str, deque[str]] = defaultdict(deque)
+        turns = deps.reader.agent_turns(task.id, task.attempt, task.round)
+        failed = {turn.seq for turn in turns if turn.outcome == "failed"}
+        for number, digest, body in deps.reader.agent_answers(task.id, task.attempt, task.round):
+            if number // TURN_CALLS not in failed:
+                self._answers[digest].append(body)
+
+    def turn(self, version: str) -> None:
+        """The next turn begins, with a prompt of this version."""
+        self._turn += 1
+        self._next = 0
+        self._version = version
+
+    def replay(self, digest: str) -> bytes | None:
+        """What this request was answered with before an interruption; each answer is given once."""
+        known = self._answers.get(digest)
+        if not known:
+            return None
+        self._next += 1
+        return known.popleft().encode("utf-8", "surrogatepass")
+
+    def begin(self, digest: str) -> int:
+        """Record a request that is about to be sent."""
+        task, seq = self._task, max(self._turn, 0) * TURN_CALLS + self._next
+        self._next += 1
+        with self._deps.store.transaction() as tx:
+            return tx.begin_call(
+                role=Role.GENERATOR,
+                task_id=task.id,
+                attempt=task.attempt,
+                round=task.round,
+                purpose=PURPOSE,
+                seq=seq,
+                prompt_version=self._version,
+                prompt_hash=digest,
+            )
+
+    def end(self, number: int, reply: Reply) -> None:
+        """Record how it ended."""
+        with self._deps.store.transaction() as tx:
+            tx.end_call(
+                number,
+                outcome=reply.outcome,
+                usage=reply.usage,
+                error_code=reply.error_code,
+                model=reply.model or None,
+                answer=reply.body.decode("utf-8", "replace") if reply.body else None,
+            )

@@ -9,15 +9,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from navigator.client.client import ChatRequest
-from navigator.client.errors import Refused, ServingError, Unreachable
+from navigator.client.errors import CutByLength, Refused, ServingError, Unreachable
 from navigator.config.settings import ServerSettings
+from navigator.journey import change
 from navigator.journey.dependencies import Dependencies
-from navigator.model.models import Task, Usage
+from navigator.journey.reviewing.answer import said_by
+from navigator.model.models import Task
 from navigator.model.states import Role
-from navigator.store.writes.ledger import LOST
+from navigator.store.reads.ledger import StoredAnswer
+from navigator.store.writes.ledger import LOOKED, LOST
 
 if TYPE_CHECKING:
-    from navigator.client.client import ChatAnswer
+    pass
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +50,8 @@ async def call_model(
     thinking: bool | None = None,
     temperature: float | None = None,
     exam_item: int | None = None,
-) -> ChatAnswer:
+    shows: str = "",
+) -> StoredAnswer:
     """Ask the server of `role` once; the call is recorded whatever becomes of it.
 
     A call that a crash cut off stays "started" in the store; asking the same again is counted as a repeat.
@@ -56,10 +60,15 @@ async def call_model(
         seq: tells apart the calls of one purpose in a round, so that only asking the same thing again counts as a repeat.
         thinking, temperature: None is as the settings say.
         exam_item: what it is about where that is no task; its progress is not told.
+        shows: names what the prompt shows. An answer to the same that was kept before a crash is given again; "" asks anew.
 
     Raises:
         ServingError: the answer does not count; the call is recorded with the error's code.
     """
+    if shows:
+        place = (task.id, task.attempt, task.round, purpose, seq)
+        if (kept := deps.reader.kept_answer(*place, prompt_version, shows)) is not None:
+            return kept
     with deps.store.transaction() as tx:
         call = tx.begin_call(
             role=role,
@@ -70,6 +79,7 @@ async def call_model(
             exam_item=exam_item,
             seq=seq,
             prompt_version=prompt_version,
+            prompt_hash=shows,
         )
     about = task.id or f"exam item {exam_item}"
     server = deps.settings.server(role)
@@ -93,6 +103,8 @@ async def call_model(
         level = logging.DEBUG if isinstance(error, Unreachable) else logging.WARNING
         log.log(level, "%s: %s for %s: %s", role.value, purpose, about, error)
         raise
+    # Some servers put what a schema constrains into the reasoning channel, even with thinking off.
+    text = said_by(answer.text, answer.reasoning) if schema is not None else answer.text
     _end_call(
         deps,
         call,
@@ -101,10 +113,9 @@ async def call_model(
         usage=answer.usage,
         uncertainty=answer.uncertainty,
         retries=answer.retries,
-        # Some servers put what a schema constrains into the reasoning channel, even with thinking off.
-        answer=answer.text or (answer.reasoning if schema is not None else ""),
+        answer=text,
     )
-    return answer
+    return StoredAnswer(call, task.round, text, answer.model, usage=answer.usage)
 
 
 async def _failed(deps: Dependencies, call: int, role: Role, error: ServingError, began: float) -> None:
@@ -160,9 +171,44 @@ def is_tasks_fault(deps: Dependencies, task: Task, error: ServingError, role: Ro
     return deps.reader.failed_calls(task.id, task.attempt, task.round, role) >= FAILED_CALLS_A_ROUND
 
 
-def usage_of(answers: Sequence[ChatAnswer]) -> Usage:
-    """The sum over several answers."""
-    total = Usage()
-    for answer in answers:
-        total += answer.usage
-    return total
+async def ask(
+    deps: Dependencies,
+    task: Task,
+    writer: Role,
+    purpose: str,
+    version: str,
+    messages: Sequence[Message],
+    *,
+    schema: dict[str, Any] | None = None,
+) -> str | None:
+    """One call to the model that writes; None when the task ended here because its answer never fits.
+
+    Raises:
+        ServingError: the server did not answer; the task is back where it was.
+    """
+    server = deps.settings.server(writer)
+    place = (task.id, task.attempt, task.round)
+    looked = deps.reader.answers_judged(*place, LOOKED, writer)
+    try:
+        answer = await call_model(
+            deps,
+            writer,
+            task,
+            purpose=purpose,
+            prompt_version=version,
+            messages=messages,
+            max_tokens=server.max_tokens,
+            schema=schema,
+            temperature=task.variation.temperature,
+            seq=deps.reader.answers_refused(*place, writer) + looked,
+        )
+    except CutByLength:
+        deps.move(change.give_up, task, f"The answer did not end within max_tokens = {server.max_tokens}.")
+        return None
+    except ServingError as error:
+        if is_tasks_fault(deps, task, error, writer):
+            deps.move(change.give_up, task, str(error))
+            return None
+        deps.move(change.write_later, task, str(error))
+        raise
+    return answer.text

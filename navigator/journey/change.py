@@ -1,17 +1,17 @@
 """The life of a task: every move from one state to the next, in the order in which a change makes them.
 
-Between two moves a stage works: `write`, `check_dispatch`, `review`, `proving`, `land`. It stores what it made and moves the task
-in one transaction, so a crash leaves each task at a move, and the store holds what its stage needs to go on. What the developer
-decides is a move, too. `TASK_TRANSITIONS` says which moves are possible; only `choosing`, for variants, makes moves elsewhere.
+Between two moves a stage works: `write`, `testing`, `review`, `proving`, `land`. It stores what it made and moves the task in
+one transaction, so a crash leaves each task at a move, and the store holds what its stage needs to go on. What the developer
+decides is a move, too. `TASK_TRANSITIONS` says which moves are possible; no other file makes one.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from navigator.journey.choosing import NOT_REVISED, good_variant, stop_revising
-from navigator.model.models import Proposal, Review, Task
+from navigator.model.models import Proposal, Review, Task, Variation
 from navigator.model.states import (
+    CANCELLABLE_TASK_STATES,
     TASK_TRANSITIONS,
     EditCode,
     Escalation,
@@ -239,3 +239,102 @@ def broke(tx: Transaction, task: Task, reason: str) -> bool:
             tx.set_task_state(task.id, target, reason=reason)
             return True
     return False
+
+
+# Variants of one task: how they differ, and what is not revised or kept any more because another one is as good or better.
+
+
+PUT_AWAY = frozenset({TaskState.CANCELLED, TaskState.FAILED, TaskState.STALE})
+
+MOST = 8
+"""Variants of one task."""
+
+HOTTEST, COOLEST = 1.0, 0.2
+
+NOT_REVISED = "not revised: {}, another variant of the task, has verdict APPROVE"
+"""Why a variant with verdict REVISE comes to the developer at once."""
+
+
+def variations(number: int, temperature: float) -> list[Variation]:
+    """`number` ways to write one task: the first as the settings say, so that figures about first proposals count the same
+    work as without variants; the others spread evenly from the writer's `temperature` to 1.0, or to 0.2 where it is hot."""
+    end = HOTTEST if temperature <= (HOTTEST + COOLEST) / 2 else COOLEST
+    step = (end - temperature) / max(1, number - 1)
+    return [
+        Variation(),
+        *(Variation(temperature=round(temperature + step * place, 2)) for place in range(1, number)),
+    ]
+
+
+def open_variants(reader: Reader, first: str, *, besides: str) -> list[Task]:
+    """The other variants of a task that have not ended: under way, or waiting for the developer."""
+    if not first:
+        return []
+    return [
+        task
+        for task in reader.variants(first)
+        if task.id != besides and task.state in CANCELLABLE_TASK_STATES - PUT_AWAY
+    ]
+
+
+def put_away_others(tx: Transaction, approved: Proposal) -> None:
+    """End the variants that were not chosen, with the reason; what comes after one of them now comes after the chosen one."""
+    if not approved.variant_of:
+        return
+    for task in open_variants(tx.read, approved.variant_of, besides=approved.task_id):
+        reason = f"put away: {approved.id}, another variant of the task, was approved"
+        tx.set_task_state(task.id, TaskState.CANCELLED, reason=reason)
+    for task in tx.read.variants(approved.variant_of):
+        if task.id != approved.task_id:
+            _pass_on(tx, task.id, approved.task_id)
+
+
+def _pass_on(tx: Transaction, ended: str, to: str) -> None:
+    """Have the tasks that come after a variant that ended come after another one."""
+    for behind in tx.read.successors(ended):
+        tx.link_task(behind, [to if one == ended else one for one in tx.read.task(behind).after])
+
+
+def put_away_as_same(tx: Transaction, task: Task, made: Proposal) -> bool:
+    """End a variant whose first proposal is another one's change to the letter: it need not be reviewed twice.
+
+    Of the two the earlier in number is kept, which may be the one that counts in the revise rate, unless the other was read.
+
+    Returns:
+        Whether it was `task` that ended.
+    """
+    if task.round:
+        return False
+    for other in open_variants(tx.read, task.variant_of, besides=task.id):
+        for proposal in tx.read.proposals({ProposalState.OPEN}, task_id=other.id):
+            if (proposal.base_commit, proposal.tree) != (made.base_commit, made.tree):
+                continue
+            goes, stays = (
+                (other, task) if task.variant < other.variant and not proposal.review else (task, other)
+            )
+            reason = f"put away: the same change as variant {stays.variant}, {stays.id}"
+            tx.set_task_state(goes.id, TaskState.CANCELLED, reason=reason)
+            _pass_on(tx, goes.id, stays.id)
+            if goes is task:
+                return True
+    return False
+
+
+def good_variant(tx: Transaction, task: Task) -> str:
+    """Another variant's proposal that waits for the developer with APPROVE and no failed check; "" where there is none."""
+    for other in open_variants(tx.read, task.variant_of, besides=task.id):
+        if other.state is not TaskState.AWAITING_APPROVAL:
+            continue
+        for proposal in tx.read.proposals({ProposalState.OPEN}, task_id=other.id):
+            if proposal.review and proposal.review.verdict is Verdict.APPROVE and not proposal.failed_checks:
+                return proposal.id
+    return ""
+
+
+def stop_revising(tx: Transaction, task: Task) -> None:
+    """Bring the variants that wait for a revision to the developer once one has verdict APPROVE."""
+    for other in open_variants(tx.read, task.variant_of, besides=task.id):
+        if other.state is TaskState.REVISING and (good := good_variant(tx, other)):
+            tx.set_task_state(
+                other.id, TaskState.AWAITING_APPROVAL, round=other.round - 1, reason=NOT_REVISED.format(good)
+            )

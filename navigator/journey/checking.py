@@ -28,13 +28,12 @@ _T = TypeVar("_T")
 UNTESTED = CheckResult(name=NAME, outcome=CheckOutcome.UNTESTED, detail="no test command")
 """Of a project that has none."""
 
+FINDING_TESTS = "finding tests"
+"""The check of a revision that runs the tests of the findings before it."""
+
 
 SCRATCH = "checks"
 """The folder of the state folder below which each run has one of its own, until it ends."""
-
-
-FINDING_TESTS = "finding tests"
-"""The check of a revision that runs the tests of the findings before it."""
 
 
 @dataclass(frozen=True, slots=True)

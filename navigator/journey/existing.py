@@ -6,11 +6,13 @@ One task for each change of a project: whoever asks for it again, the hook and `
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
-from navigator.git.existing import Existing, Listed
-from navigator.git.facts import RepoFacts, read_facts
+from navigator.git.existing import Existing, Listed, commit_changes, held_commits, new_commits
+from navigator.git.facts import WORKTREE, RepoFacts, read_facts, resolve_base
 from navigator.git.private import LineCounts, PrivateRepo
 from navigator.git.source import learn_withheld
 from navigator.journey.change import begin_with_checks
@@ -18,8 +20,11 @@ from navigator.journey.dependencies import Dependencies, at_home
 from navigator.model import patterns
 from navigator.model.models import EXISTING, AppliedEdit, Project, Proposal, Task
 from navigator.model.states import Role, Rung, TaskState
+from navigator.model.text import safe_line
 from navigator.sheet.parts import change_name
 from navigator.store.writes.writer import Transaction
+
+log = logging.getLogger(__name__)
 
 MOST_LINES = 50_000
 """Changed lines of one change at most: what screens and diffs are made for."""
@@ -169,3 +174,88 @@ def _add(tx: Transaction, project: Project, one: _Measured, priority: int) -> st
         )
     )
     return task.id
+
+
+# Commits that nobody asked about. A note is deleted after its task is in the store.
+
+MOST_AT_ONCE = 100
+"""Commits of one branch at a time, and of those that hooks noted; of a branch's, the newest.
+
+A branch that is imported whole is better reviewed as one change."""
+
+_SEEN = "review_branches:"
+
+
+@dataclass(frozen=True)
+class _Branches:
+    """Tips by branch, as they are now, and the commits that are new on them; `skipped`: older ones that are too many."""
+
+    tips: dict[str, str]
+    commits: tuple[str, ...]
+    skipped: int
+
+
+async def take_in(deps: Dependencies, project: Project, noted: Sequence[str]) -> None:
+    """Queue the commits of one project that hooks noted, and those that are new on its branches.
+
+    Raises:
+        NavigatorError: the repository cannot be read.
+    """
+    noted = noted[:MOST_AT_ONCE]
+    seen = deps.reader.meta(_SEEN + str(project.id), dict)
+    tips = dict(seen or {})
+    branches = _Branches({}, (), 0)
+    if project.review_branches:
+        async with deps.project_lock(project.id):
+            branches = await asyncio.to_thread(_new_on_branches, deps, project, tips)
+    shas = tuple(dict.fromkeys((*noted, *branches.commits)))
+    queued = Queued()
+    if shas:
+        queued = await queue_changes(
+            deps, project, lambda private, facts: _find(private, facts, shas), revive=False
+        )
+    moved = bool(project.review_branches) and branches.tips != tips
+    if moved or queued.left_out or branches.skipped:
+        _store_seen(deps, project, queued, branches)
+    for sha in noted:
+        (deps.paths.commits / str(project.id) / sha).unlink(missing_ok=True)
+
+
+def _find(private: PrivateRepo, facts: RepoFacts, shas: Sequence[str]) -> Listed:
+    return Listed(commit_changes(private, facts, held_commits(facts, shas)))
+
+
+def _new_on_branches(deps: Dependencies, project: Project, seen: dict[str, str]) -> _Branches:
+    """What the branches hold that neither the project's base nor their last known tips do. Blocks."""
+    facts = deps.private(project).facts
+    listed = facts.git().run("for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/heads/").text
+    tips = {name: sha for sha, name in (line.split(" ", 1) for line in listed.splitlines())}
+    tips = {
+        name: sha
+        for name, sha in tips.items()
+        if any(fnmatchcase(name, pattern) for pattern in project.review_branches)
+    }
+    base = resolve_base(facts, "" if project.base == WORKTREE else project.base)[1]
+    commits: list[str] = []
+    skipped = 0
+    for name, tip in tips.items():
+        if seen.get(name) != tip:
+            found, more = new_commits(facts, tip, (base, seen.get(name, "")), MOST_AT_ONCE)
+            commits += found
+            skipped += more
+    return _Branches(tips, tuple(dict.fromkeys(commits)), skipped)
+
+
+def _store_seen(deps: Dependencies, project: Project, queued: Queued, branches: _Branches) -> None:
+    with deps.store.transaction() as tx:
+        if project.review_branches:
+            tx.set_meta(_SEEN + str(project.id), branches.tips)
+        if queued.left_out or branches.skipped:
+            left = [f"{ref}: {why}" for ref, why in queued.left_out]
+            if branches.skipped:
+                left.append(
+                    f"{branches.skipped} older commits: at most {MOST_AT_ONCE} of a branch are queued at once"
+                )
+            tx.event("review_left_out", data={"project": project.name, "left_out": left})
+            for one in left:
+                log.warning("%s: not reviewed: %s", project.name, safe_line(one))

@@ -13,24 +13,22 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from navigator.checks.policy import check_new_file
+from navigator.checks.removed_tests import is_test_file
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
-from navigator.edits.parser import marker_length
+from navigator.edits.parser import BlockKind, marker_length, parse_answer
+from navigator.edits.paths import unsafe_path
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, call_model, is_tasks_fault
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.prompts.blocks import data_block
-from navigator.journey.reviewing.join import Talk
+from navigator.journey.prompts.blocks import data_block, finding_row
+from navigator.journey.reviewing.grounding import weighs
+from navigator.journey.reviewing.join import Talk, is_again
 from navigator.journey.reviewing.prompt import OVERHEAD, Reading
-from navigator.journey.reviewing.rereview import is_again
-from navigator.journey.reviewing.test_answer import (
-    NoTest,
-    WrittenTest,
-    read_test_answer,
-    test_folders,
-    to_prove,
-)
+from navigator.model import patterns
 from navigator.model.models import Finding, Project, Proposal, Reproduction, Review, Task
-from navigator.model.states import ReproductionOutcome, Role, Verdict
+from navigator.model.states import ReproductionOutcome, Role, Severity, Verdict
+from navigator.model.text import safe_line
 from navigator.process.bounded import WorkerLost, run_bounded
 from navigator.sandbox.facts import read_test
 from navigator.sandbox.one_test import FileReading, NoRunner, OneCommand, one_command
@@ -145,7 +143,8 @@ async def _ask_one(
             return row if problem else _without(row, "the context has no room for a test")
         row = row.model_copy(update={"prompt_version": version})
         try:
-            answer = await _asked(deps, task, version, messages, 2 * row.finding + attempt)
+            seq = 2 * row.finding + attempt
+            answer = await _asked(deps, task, version, messages, seq, f"review {held.review_id}")
         except _NoAnswer as error:
             return _without(row, f"no test was written: {error}")
         made = await asyncio.to_thread(_read_test, deps, answer, marker, place)
@@ -165,15 +164,14 @@ class _NoAnswer(Exception):
     """This request alone got none: asking again later would change nothing."""
 
 
-async def _asked(deps: Dependencies, task: Task, version: str, messages: Sequence[Message], seq: int) -> str:
+async def _asked(
+    deps: Dependencies, task: Task, version: str, messages: Sequence[Message], seq: int, shows: str
+) -> str:
     """The answer: the one that was kept before a crash, or a new one.
 
     Raises:
         _NoAnswer: it would get none later either. ServingError: the server did not answer.
     """
-    kept = deps.reader.answers_of(task.id, task.attempt, task.round, PURPOSE).get(seq)
-    if kept is not None:
-        return kept
     try:
         answer = await call_model(
             deps,
@@ -184,6 +182,7 @@ async def _asked(deps: Dependencies, task: Task, version: str, messages: Sequenc
             messages=messages,
             max_tokens=min(TEST_TOKENS, deps.settings.server(Role.REVIEWER).max_tokens),
             seq=seq,
+            shows=shows,
         )
     except ServingError as error:
         if isinstance(error, CutByLength | BadAnswer) or is_tasks_fault(deps, task, error, Role.REVIEWER):
@@ -229,14 +228,7 @@ def _message(
     marker: int,
     problem: str,
 ) -> tuple[str, Message]:
-    told = json.dumps(
-        finding.model_dump(
-            mode="json",
-            include={"kind", "path", "line", "quote", "severity", "criterion", "trigger", "message"},
-        ),
-        ensure_ascii=False,
-        indent=1,
-    )
+    told = json.dumps(finding_row(finding), ensure_ascii=False, indent=1)
     key = deps.keys.key_for([told])
     _, user, version = deps.prompts.render(
         "reproduce",
@@ -269,3 +261,102 @@ def file_reader(source: TreeSource) -> FileReading:
         return None if content is None else content.decode("utf-8", "replace")
 
     return read
+
+
+# What a reviewer's answer with a test may hold, and where the file may lie.
+
+
+LONGEST_TEST = 20_000
+"""Characters of a test file."""
+
+_NO_TEST = patterns.compile(r"^[\s>*#`_]*NO_TEST[*`_]*[ \t]*:[*`_]*\s*(.*)", patterns.MULTILINE)
+_SUPPORT = frozenset({"conftest.py", "__init__.py", "setup.py", "noxfile.py", "sitecustomize.py"})
+_GRAVE = tuple(Severity)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTest:
+    """A test file that may be run."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoTest:
+    """An answer that leaves nothing to run. `again`: another answer may do better."""
+
+    outcome: ReproductionOutcome
+    reason: str
+    again: bool = True
+
+
+def to_prove(findings: Sequence[Finding]) -> list[int]:
+    """The indexes of the findings that a test is asked for, the gravest first, those that follow a precedent last."""
+    found = [place for place, finding in enumerate(findings) if weighs(finding)]
+    return sorted(
+        found, key=lambda place: (findings[place].set_aside, _GRAVE.index(findings[place].severity))
+    )
+
+
+def read_test_answer(text: str, marker: int, taken: Collection[str]) -> WrittenTest | NoTest:
+    """The test file of an answer.
+
+    Args:
+        marker: the length of the markers that were asked for.
+        taken: every path of the base and of the proposal: a test is a new file.
+    """
+    answer = parse_answer(text, marker=marker)
+    if not answer.blocks and not answer.problems:
+        declined = _NO_TEST.search(text)
+        if declined is not None:
+            reason = safe_line(declined[1]).strip()[:300] or "no reason given"
+            return NoTest(
+                ReproductionOutcome.COULD_NOT_RUN, f"the reviewer wrote no test: {reason}", again=False
+            )
+        return _unusable("the answer holds no file")
+    if answer.problems:
+        return _unusable(answer.problems[0].message)
+    paths = {block.path for block in answer.blocks}
+    touched = sorted(path for path in paths if path in taken or not is_test_file(path))
+    if touched:
+        return NoTest(
+            ReproductionOutcome.NOT_REPRODUCED,
+            f"the test edits the project: {safe_line(', '.join(touched))[:200]}",
+        )
+    if len(answer.blocks) > 1 or answer.blocks[0].kind is not BlockKind.WHOLE:
+        return _unusable("one whole new file was asked for")
+    block = answer.blocks[0]
+    if problem := why_not_there(block.path, taken):
+        return NoTest(ReproductionOutcome.NOT_REPRODUCED, f"the test edits the project: {problem}")
+    body = "\n".join(block.body) + "\n"
+    if len(body) > LONGEST_TEST:
+        return _unusable(f"the file has more than {LONGEST_TEST} characters")
+    return WrittenTest(block.path, body)
+
+
+def _unusable(why: str) -> NoTest:
+    return NoTest(ReproductionOutcome.COULD_NOT_RUN, f"no usable test: {safe_line(why)[:300]}")
+
+
+def why_not_there(path: str, taken: Collection[str]) -> str:
+    """Why no test may be written at a path; "" where one may."""
+    shown = safe_line(path)[:200]
+    if problem := unsafe_path(path):
+        return f"{shown}: {problem}"
+    place = PurePosixPath(path)
+    if place.name in _SUPPORT:
+        return f"{shown} is no test, but what tests are run with"
+    folders = {str(parent) for name in taken for parent in PurePosixPath(name).parents}
+    above = next((parent for parent in place.parents if str(parent) in taken), None)
+    if above is not None or path in folders:
+        return f"{shown} is in the way of another file"
+    said = check_new_file(path, taken)
+    return f"{shown}: {said[0].detail or said[0].rule}" if said else ""
+
+
+def test_folders(paths: Collection[str], suffix: str) -> list[str]:
+    """Some of the project's own test files, the shallowest first: they show where tests lie and what they are called."""
+    own = [path for path in paths if path.endswith(suffix) and is_test_file(path) and path.isprintable()]
+    own = [path for path in own if PurePosixPath(path).name not in _SUPPORT]
+    return sorted(own, key=lambda path: (path.count("/"), path))[:6]

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from navigator.client.body import same_base
-from navigator.client.client import ChatAnswer
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.config.settings import ServerSettings
-from navigator.edits.parser import parse_answer
-from navigator.figures.exam import advice_words, exam_scores
 from navigator.journey import change
 from navigator.journey.calls import (
     FAILED_CALLS_A_ROUND,
     call_model,
     is_requests_fault,
     is_tasks_fault,
-    usage_of,
 )
 from navigator.journey.dependencies import Dependencies, Prompting
-from navigator.journey.review_looking import SEQS, look_first
+from navigator.journey.looking import look_first
 from navigator.journey.reviewing.answer import RawReview, review_schema
 from navigator.journey.reviewing.grounding import UnreadableReview, read_review
 from navigator.journey.reviewing.join import Answered, Talk, join
 from navigator.journey.reviewing.prompt import Parts, Planner, Reading, ReviewPromptDependencies
 from navigator.journey.subject import Change, gather_subject, held_of, leaving_messages, precedents_for
-from navigator.model.models import Proposal, Reproduction, Review, Task, utc_now
+from navigator.model.models import Proposal, Reproduction, Review, Task, Usage, utc_now
 from navigator.model.states import Escalation, Role, Verdict
 from navigator.process.bounded import WorkerLost, run_bounded
-
-if TYPE_CHECKING:
-    pass
+from navigator.store.reads.ledger import StoredAnswer
 
 log = logging.getLogger(__name__)
 
@@ -77,11 +72,9 @@ async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -
             review, _ = await _review(deps, task, proposal, role)
             _store(deps, task, proposal, review)
             return
+        review, talks = await _review(deps, task, proposal, role)
         held = held_of(deps, task, proposal)
-        if held:  # a crash came between the review and its tests
-            talks = await _talks_again(deps, task, proposal)
-        else:
-            review, talks = await _review(deps, task, proposal, role)
+        if not held:  # else a crash came between the review and its tests: it is the same one, from the answers that were kept
             rows = []
             if review.findings:
                 from navigator.journey.reproducing import planned
@@ -169,48 +162,26 @@ async def read_change(
         with deps.store.transaction() as tx:
             tx.pin_precedents(subject.proposal.id, plan.precedents)
     answered: list[Answered] = []
-    answers: list[ChatAnswer] = []
+    answers: list[StoredAnswer] = []
     talks: list[Talk] = []
     for place, reading in enumerate(plan.readings):
         before = len(answers)
         answered.append(await _ask(deps, subject, reading, role, 2 * place, answers))
-        talks += [Talk(reading, answer.text or answer.reasoning) for answer in answers[before:][-1:]]
+        talks += [Talk(reading, answer.text) for answer in answers[before:][-1:]]
     answered += [Answered(None, None, why) for why in plan.too_large]
     model = answers[-1].model if answers else deps.settings.server(role).model
-    review = await asyncio.to_thread(conclude, subject, plan, answered, answers, model=model, role=role)
+    usage = sum((answer.usage for answer in answers), Usage())
+    review = await asyncio.to_thread(conclude, subject, plan, answered, usage, model=model, role=role)
     return review, talks
 
 
-async def _talks_again(deps: Dependencies, task: Task, proposal: Proposal) -> list[Talk]:
-    """The conversations of a review that is stored: the same prompts, and the answers that were kept."""
-    subject = await gather_subject(deps, task, proposal, Role.REVIEWER)
-    asked_by = prompt_dependencies(deps, Role.REVIEWER)
-    plan = await asyncio.to_thread(plan_review, subject, asked_by)
-    name = PURPOSES[Role.REVIEWER]
-    kept = deps.reader.answers_of(task.id, task.attempt, task.round, name)
-    looked = deps.reader.answers_of(task.id, task.attempt, task.round, f"{name} look")
-    return [
-        Talk(reading, text)
-        for place, reading in enumerate(plan.readings)
-        if (text := kept.get(2 * place + 1) or kept.get(2 * place) or _ended(looked, 2 * place))
-    ]
-
-
-def _ended(looked: Mapping[int, str], seq: int) -> str:
-    """The review that ended a prompt's looks; "" where it was asked for after them."""
-    last = max((number for number in looked if number // SEQS == seq), default=-1)
-    text = looked.get(last, "")
-    return "" if parse_answer(text).asks_to_look else text
-
-
-def read_answer(answer: ChatAnswer, reading: Reading) -> RawReview:
+def read_answer(text: str, reading: Reading) -> RawReview:
     """What an answer says, read where it can be ended.
 
     Raises:
         UnreadableReview: it is no review. WorkerLost: reading it took too long.
     """
-    size = len(answer.text) + len(answer.reasoning)
-    return run_bounded(read_review, answer.text, answer.reasoning, reading.asked, size=size)
+    return run_bounded(read_review, text, reading.asked, size=len(text))
 
 
 def prompt_dependencies(deps: Prompting, role: Role) -> ReviewPromptDependencies:
@@ -263,19 +234,25 @@ def plan_review(subject: Change, deps: ReviewPromptDependencies) -> Parts:
 
 
 async def _ask(
-    deps: Dependencies, subject: Change, reading: Reading, role: Role, seq: int, answers: list[ChatAnswer]
+    deps: Dependencies, subject: Change, reading: Reading, role: Role, seq: int, answers: list[StoredAnswer]
 ) -> Answered:
-    """Ask, and once more if the answer cannot be read; then it counts as unread, never as APPROVE."""
+    """Ask, and once more if the answer cannot be read; then it counts as unread, never as APPROVE.
+
+    What was answered before a crash is not asked again, unless it is another reading that the developer wants.
+    """
     task, why = subject.task, ""
     messages = leaving_messages(deps.redact, reading) if role is Role.FINAL else reading.messages
     again = role is Role.REVIEWER and task.escalated is Escalation.AGAIN
     purpose = EXAM if subject.exam_item is not None else AGAIN if again else PURPOSES[role]
     asked_as = Role.REVIEWER if subject.exam_item is not None else role
+    shows = "" if again or role is Role.FINAL or subject.exam_item is not None else _shown(subject, reading)
     first, longer = answer_room(deps.settings.server(role), asked_as)
     room = first
     if role is Role.REVIEWER:
         try:
-            looked = await look_first(deps, subject, reading, purpose=purpose, seq=seq, max_tokens=first)
+            looked = await look_first(
+                deps, subject, reading, purpose=purpose, seq=seq, max_tokens=first, shows=shows
+            )
         except ServingError as error:
             if not _is_its_fault(deps, subject, error, role):
                 raise
@@ -284,7 +261,7 @@ async def _ask(
         answers += looked.asked
         if looked.answer is not None:
             try:
-                read = Answered(reading, await asyncio.to_thread(read_answer, looked.answer, reading))
+                read = Answered(reading, await asyncio.to_thread(read_answer, looked.answer.text, reading))
             except (UnreadableReview, WorkerLost):
                 log.info("%s: the answer after its looks was no review; it is asked for one", task.id)
             else:
@@ -304,6 +281,7 @@ async def _ask(
                 schema=_schema(subject, reading),
                 seq=seq + attempt,
                 thinking=False if asked_as is Role.GENERATOR else None,
+                shows=shows,
             )
         except (CutByLength, BadAnswer) as error:
             why = error.message
@@ -317,7 +295,7 @@ async def _ask(
             break
         answers.append(answer)
         try:
-            return Answered(reading, await asyncio.to_thread(read_answer, answer, reading))
+            return Answered(reading, await asyncio.to_thread(read_answer, answer.text, reading))
         except (UnreadableReview, WorkerLost) as error:
             why = str(error)
             if subject.exam_item is None:
@@ -325,6 +303,12 @@ async def _ask(
                     about = subject.proposal.id
                     tx.event("review_unreadable", task_id=task.id, proposal_id=about, data={"why": why})
     return Answered(reading, None, why)
+
+
+def _shown(subject: Change, reading: Reading) -> str:
+    """What one prompt of a review shows, as a digest: the tree, its hunks, and the findings that it asks about."""
+    text = " ".join((subject.proposal.tree, *reading.labels, *map(str, reading.asked)))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _schema(subject: Change, reading: Reading) -> dict[str, Any]:
@@ -345,7 +329,7 @@ def conclude(
     subject: Change,
     plan: Parts,
     answered: Sequence[Answered],
-    answers: Sequence[ChatAnswer],
+    usage: Usage,
     *,
     model: str,
     role: Role,
@@ -380,7 +364,7 @@ def conclude(
         unread=joined.unread,
         prompt_version=plan.version,
         model=model,
-        usage=usage_of(answers),
+        usage=usage,
         at=utc_now(),
     )
 
@@ -424,6 +408,8 @@ def _why_advice(deps: Dependencies, review: Review) -> str:
     """
     if not deps.settings.exam.demote:
         return ""
+    from navigator.figures.exam import advice_words, exam_scores
+
     examined = review.model, deps.prompts.get("review").version
     counts = [row for row in deps.reader.exam_counts() if (row.model, row.prompt_version) == examined]
     return next((advice_words(score) for score in exam_scores(counts) if score.no_better_than_chance), "")

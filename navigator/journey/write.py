@@ -12,22 +12,25 @@ from collections import Counter
 
 from navigator.edits.parser import parse_answer
 from navigator.journey import change
-from navigator.journey.calls import Message
+from navigator.journey.calls import Message, ask
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.drafting import (
     POLICY_CODE,
-    Draft,
-    NoChange,
     NotApplied,
     Outcome,
+    act_on,
     draft,
 )
+from navigator.journey.looking import ask_looking, restore_looks
+from navigator.journey.prompts.blocks import data_block
 from navigator.journey.prompts.material import Material, findings_block, gather, worth_sending
-from navigator.journey.proposing import propose
-from navigator.journey.review_looking import ask_looking, restore_looks
-from navigator.journey.scan import scan
-from navigator.journey.testing import TESTS_FAILED, repair_messages
-from navigator.journey.turn import ask
+from navigator.journey.testing import (
+    TESTS_FAILED,
+    check_existing,
+    check_part,
+    tests_of,
+    try_proposal,
+)
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Task
 from navigator.model.states import (
@@ -41,7 +44,6 @@ from navigator.model.states import (
 from navigator.model.text import safe_line
 from navigator.store.database import require_space
 from navigator.store.errors import StoreError
-from navigator.store.reads.ledger import StoredAnswer
 
 log = logging.getLogger(__name__)
 
@@ -93,12 +95,34 @@ async def write(deps: Dependencies, task_id: str) -> None:
         deps.move(change.give_up, task, f"{error}")
         return
     if task.kind is TaskKind.SCAN:
+        from navigator.journey.scan import scan
+
         await scan(deps, material)
         return
     if task.kind in REPORT_KINDS:
         await _report(deps, material)
         return
     await _write_change(deps, material, may_call=not resumed)
+
+
+async def check(deps: Dependencies, task_id: str) -> None:
+    """Take a task on from checking: a part through its gates, a reviewed proposal through the tests of its findings, any
+    other through its own tests, an answer as `write` left it."""
+    task = deps.reader.task(task_id)
+    newest = deps.reader.proposals(task_id=task_id)[-1:]
+    made = change.proposal_of_round(deps.reader, task) if task.state is TaskState.CHECKING else None
+    if newest and newest[0].parent and newest[0].attempt == task.attempt:
+        await check_part(deps, task_id)
+    elif made is not None and made.review is not None:
+        from navigator.journey.proving import settle
+
+        await settle(deps, task, made)
+    elif task.ref:
+        await check_existing(deps, task)
+    elif made is not None and tests_of(made) is None:
+        await try_proposal(deps, task, made)
+    else:
+        await write(deps, task_id)
 
 
 async def _report(deps: Dependencies, material: Material) -> None:
@@ -152,14 +176,10 @@ async def _judge(deps: Dependencies, material: Material, text: str, *, again: bo
         deps.move(change.apply_answer, task)
     async with deps.project_lock(task.project_id):
         outcome = await asyncio.to_thread(_drafted, material, text)
-    if isinstance(outcome, Draft):
+    if not isinstance(outcome, NotApplied):
         looked = material.talk is not None and material.talk.turns
-        await propose(deps, material, outcome, way=LOOKING if looked else "blocks")
-    elif isinstance(outcome, NoChange):
-        if not deps.move(
-            change.review_as_is, task, f"The {material.writer.value} keeps its change: {outcome.reason}"
-        ):
-            deps.move(change.change_nothing, task, material.writer, outcome.reason)
+        way = LOOKING if looked else "blocks"
+        await act_on(deps, material, outcome, way=way, who=material.writer.value)
     elif not again:
         _store_refused(deps, material, outcome)
     return outcome
@@ -188,10 +208,7 @@ async def _repaired(
         deps.move(change.write_later, task, "a repair is due")
         return None
     deps.move(change.start_writing, task)
-    version, message = next_step
-    conversation = _conversation(deps, material, _newest(deps, material))
-    messages = [*conversation, {"role": "assistant", "content": text}, *message]
-    return await ask_looking(deps, material, "repair", version, messages)
+    return await _ask_again(deps, material, text, "repair", *next_step)
 
 
 def _opening_messages(deps: Dependencies, material: Material) -> tuple[list[Message], str, str]:
@@ -215,27 +232,30 @@ def _opening_messages(deps: Dependencies, material: Material) -> tuple[list[Mess
 
 
 async def _fix_tests(deps: Dependencies, material: Material, text: str) -> str | None:
-    """Ask for the change again, with its test output; None when the task left this stage instead."""
-    asked = repair_messages(deps, material)
-    if asked is None:
-        deps.move(change.give_up, material.task, "The test output was not kept.")
-        return None
-    conversation = _conversation(deps, material, _newest(deps, material))
-    messages = [*conversation, {"role": "assistant", "content": text}, *asked[1]]
-    return await ask_looking(deps, material, "repair-tests", asked[0], messages)
+    """Ask for the change again, with what its tests printed; None when the task left this stage instead."""
+    proposal = change.proposal_of_round(deps.reader, material.task)
+    result = tests_of(proposal) if proposal is not None else None
+    assert result is not None, "kept with the word that they failed"
+    key = deps.keys.key_for([result.detail])
+    _, user, version = deps.prompts.render(
+        "repair-tests",
+        command=safe_line(material.source.project.check),
+        output=data_block("output", key, result.detail),
+    )
+    return await _ask_again(deps, material, text, "repair-tests", version, user)
 
 
-def _newest(deps: Dependencies, material: Material) -> StoredAnswer | None:
+async def _ask_again(
+    deps: Dependencies, material: Material, text: str, purpose: str, version: str, user: str
+) -> str | None:
+    """Say what is wrong with an answer: after the round's opening, the looks that it was written after, and itself."""
     task = material.task
-    return deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
-
-
-def _conversation(deps: Dependencies, material: Material, answer: StoredAnswer | None) -> list[Message]:
-    """What came before an answer of this round: the opening, and the looks that the answer was written after."""
-    opening = _opening_messages(deps, material)[0]
-    if material.talk is None or answer is None:
-        return opening
-    return [*opening, *material.talk.messages(material.task.round, before=answer.call_id)]
+    messages, _, _ = _opening_messages(deps, material)
+    newest = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
+    if material.talk is not None and newest is not None:
+        messages += material.talk.messages(task.round, before=newest.call_id)
+    messages += [{"role": "assistant", "content": text}, {"role": "user", "content": user}]
+    return await ask_looking(deps, material, purpose, version, messages)
 
 
 async def _open(deps: Dependencies, material: Material) -> str | None:
@@ -243,8 +263,8 @@ async def _open(deps: Dependencies, material: Material) -> str | None:
     return await ask_looking(deps, material, purpose, version, messages)
 
 
-def _repair(deps: Dependencies, material: Material, refused: NotApplied) -> tuple[str, list[Message]] | str:
-    """The next message to the model and its prompt's version, or in words why there is none."""
+def _repair(deps: Dependencies, material: Material, refused: NotApplied) -> tuple[str, str] | str:
+    """The version of the prompt for the next message to the model, and that message; or in words why there is none."""
     task = material.task
     codes = ", ".join(sorted({code for code, _ in refused.failures}))
     where = ", ".join(safe_line(path) for path in refused.paths if path)
@@ -260,7 +280,7 @@ def _repair(deps: Dependencies, material: Material, refused: NotApplied) -> tupl
             return verdict
         whole = worst
     _, user, version = deps.prompts.render("repair", problems=refused.problems, whole_file=whole)
-    return version, [{"role": "user", "content": user}]
+    return version, user
 
 
 def _fits_whole(material: Material, path: str) -> bool:

@@ -283,7 +283,7 @@ class Tools:
         }
 
     def _status(self, args: Nothing) -> dict[str, Any]:
-        from navigator.engine.status import status_document
+        from navigator.engine.acting import status_document
 
         return status_document(self._paths)
 

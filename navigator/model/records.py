@@ -68,8 +68,6 @@ class AgentTurn(Model):
     seq: int
     purpose: str
     agent: str = ""
-    session: str = ""
-    loaded: bool = False
     prompt_version: str = ""
     outcome: str
     stopped: str = ""

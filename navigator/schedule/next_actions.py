@@ -66,23 +66,21 @@ from navigator.model.snapshot import (
 )
 from navigator.model.states import LOOP_TASK_STATES, Role, TaskState
 from navigator.schedule.swap_rule import (
-    SwapDecision,
-    decide_swap,
-    exam_items,
-    is_repair,
-    latest_review,
-    may_swap,
-)
-from navigator.schedule.view import (
     CHECKS_AT_ONCE,
     FILES_HELD_SECONDS,
     HOLD_SECONDS,
+    SwapDecision,
     answers,
     checks_holding,
+    decide_swap,
+    exam_items,
     final_reviews,
     free_slots,
     given_up,
     hurried,
+    is_repair,
+    latest_review,
+    may_swap,
     reviewable,
     reviewer_work,
     role_of,

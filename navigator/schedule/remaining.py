@@ -18,7 +18,7 @@ from navigator.model.states import Role
 from navigator.model.timing import StepTimes
 from navigator.schedule.forecast import Figures
 from navigator.schedule.session import Job, Session, SimulatedMachine
-from navigator.schedule.view import role_of, written_by
+from navigator.schedule.swap_rule import role_of, written_by
 
 MOST_TASKS = 100
 """Tasks that are followed one by one; of more, the work takes as long as that of these, in proportion."""

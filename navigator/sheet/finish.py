@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from navigator.config.settings import Settings, SwapSettings
 from navigator.figures.rates import RELATED, relations, revise_rate
@@ -12,8 +12,10 @@ from navigator.model.models import age_seconds
 from navigator.model.snapshot import BatchRules, Doubt, TaskView
 from navigator.model.states import LOOP_TASK_STATES, REPORT_KINDS, Role, TaskKind, TaskState
 from navigator.schedule.forecast import PUBLISHED, Figures
-from navigator.schedule.remaining import Remaining, Terms, remaining
 from navigator.store.reads.reader import Reader
+
+if TYPE_CHECKING:
+    from navigator.schedule.remaining import Remaining
 
 FORESEEN_STATES = LOOP_TASK_STATES - {TaskState.FINAL_REVIEW, TaskState.STALE}
 """Tasks that the two models have yet to work on."""
@@ -31,6 +33,8 @@ NEEDED = frozenset({"swap_in", "swap_back", "generator_speed", "reviewer_speed"}
 
 def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Remaining | None:
     """The forecast for all that is queued or under way, in the session that runs or in `run --until idle`; None of nothing."""
+    from navigator.schedule.remaining import Terms, remaining
+
     tasks = reader.loop_tasks(FORESEEN_STATES)
     views = [
         TaskView(
@@ -47,13 +51,9 @@ def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Rema
         for task in tasks
     ]
     unread = frozenset(task.id for task in tasks if task.kind is TaskKind.SCAN or task.kind in REPORT_KINDS)
-    return remaining(views, 0.0, figures, _plan(reader, settings, unread))
-
-
-def _plan(reader: Reader, settings: Settings, unreviewed: frozenset[str]) -> Terms:
     resident, until = reader.meta("resident", str), reader.meta(UNTIL, str)
     roles = {role.value: role for role in (Role.GENERATOR, Role.REVIEWER)}
-    return Terms(
+    plan = Terms(
         resident=roles.get(str(resident)),
         swapping_to=roles.get(str(reader.meta(SWAPPING_TO, str))),
         both_resident=resident == "both" or settings.swap.keeps_both,
@@ -61,9 +61,10 @@ def _plan(reader: Reader, settings: Settings, unreviewed: frozenset[str]) -> Ter
         revisions=settings.batch.revisions,
         until="idle" if until is None else str(until),
         rules=batch_rules(settings),
-        unreviewed=unreviewed,
+        unreviewed=unread,
         untested=frozenset(project.id for project in reader.projects() if not project.check.strip()),
     )
+    return remaining(views, 0.0, figures, plan)
 
 
 def batch_rules(settings: Settings) -> BatchRules:

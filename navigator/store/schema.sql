@@ -467,8 +467,6 @@ CREATE TABLE agent_turns (
     seq INTEGER NOT NULL CHECK (seq >= 0),
     purpose TEXT NOT NULL,
     agent TEXT NOT NULL DEFAULT '',
-    session TEXT NOT NULL DEFAULT '',
-    loaded INTEGER NOT NULL DEFAULT 0 CHECK (loaded IN (0, 1)),
     prompt_version TEXT NOT NULL DEFAULT '',
     outcome TEXT NOT NULL,
     stopped TEXT NOT NULL DEFAULT '',

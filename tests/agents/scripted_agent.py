@@ -99,24 +99,10 @@ def fill() -> None:
 def shape_home(how: str, victim: str) -> None:
     """Leave something else where the host puts a file before the next run."""
     place = HOME / ".vibe"
-    if how == "folderlink":
-        place.rename(HOME / "aside")
-        place.symlink_to(victim)
     if how == "filelink":
         place.rename(HOME / "aside")
         place.mkdir()
         (place / "config.toml").symlink_to(f"{victim}/config.toml")
-    if how == "wayout":  # where bubblewrap keeps the machine's own files while it furnishes the sandbox
-        place.rename(HOME / "aside")
-        place.symlink_to(f"../../../oldroot{victim}")
-    if how in ("filefifo", "folderfifo"):
-        place.rename(HOME / "aside")
-        if how == "filefifo":
-            place.mkdir()
-        os.mkfifo(place / "config.toml" if how == "filefifo" else place)
-    if how == "isfolder":
-        place.rename(HOME / "aside")
-        (place / "config.toml" / "deep").mkdir(parents=True)
     if how == "sealed":
         place.chmod(0)
         HOME.chmod(0)
@@ -251,14 +237,8 @@ def answer(message: dict[str, Any]) -> None:
             sys.stderr.write("no such model\n")
             sys.exit(3)
         version = 2 if how == "new" else 1
-        can = {"loadSession": how != "forgetful"}
         info = {"name": "scripted", "version": "1.0"}
-        write(
-            {
-                "id": number,
-                "result": {"protocolVersion": version, "agentCapabilities": can, "agentInfo": info},
-            }
-        )
+        write({"id": number, "result": {"protocolVersion": version, "agentInfo": info}})
     elif method == "session/new":
         if how == "login":
             write({"id": number, "error": {"code": -32000, "message": "Authentication required"}})
@@ -267,14 +247,6 @@ def answer(message: dict[str, Any]) -> None:
         name = f"s{len(list(SESSIONS.iterdir())) + 1}"
         (SESSIONS / name).write_text("")
         write({"id": number, "result": {"sessionId": name}})
-    elif method == "session/load":
-        known = (SESSIONS / params["sessionId"]).exists()
-        say(params["sessionId"], "what was said before")
-        write(
-            {"id": number, "result": {}}
-            if known
-            else {"id": number, "error": {"code": -32602, "message": "unknown"}}
-        )
     elif method == "session/prompt":
         text = "".join(part.get("text", "") for part in params["prompt"])
         threading.Thread(target=turn, args=(number, params["sessionId"], text), daemon=True).start()

@@ -1,4 +1,4 @@
-"""Hostile agents, each sent back once, beside honest ones in one session: the honest ones end as if alone, no file outside
+"""Hostile agents beside honest ones in one session: the honest ones end as if alone, no file outside
 changes, and the conductor answers, stays small and obeys.
 
 `pytest -s` prints how long the answers took and how large the conductor was.
@@ -7,7 +7,6 @@ changes, and the conductor answers, stays small and obeys.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import signal
 import time
@@ -18,17 +17,16 @@ import pytest
 from navigator.config.settings import AgentSettings
 from navigator.model.states import TaskState
 from tests.agents.conftest import configure
-from tests.agents.test_misbehaving import SHAPES, left
+from tests.agents.test_misbehaving import left
 from tests.journey.room import Room
-from tests.journey.scripted_models import Messages, approval, objection
 from tests.journey.support import Desk
 from tests.journey.test_siege import Asker
 from tests.swap.desk import wait_for
 
 WHOLE = bool(os.environ.get("NAVIGATOR_AGENT_SIEGE"))
-"""Ten hostile and twenty honest agents, and five ends; else three, four and one."""
+"""Twenty honest agents and five ends; else four and one."""
 
-HOSTILE = (*SHAPES, "pipes", "fork", "fill") if WHOLE else ("filelink", "folderfifo", "fill")
+HOSTILE = ("pipes", "fork", "fill")
 HONEST = 20 if WHOLE else 4
 ENDS = 5 if WHOLE else 1
 MOST_MEMORY = 400 << 10
@@ -71,18 +69,6 @@ def test_hostile_agents_beside_honest_ones(room: Room, monkeypatch: pytest.Monke
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setattr(AgentSettings, "disk_mb", 64)
     configure(room, "minutes = 0.5\n", "vibe", OPENAI_BASE_URL="{base_url}")
-    sent_back: set[str] = set()
-
-    def read(messages: Messages) -> str:
-        how = next((word for word in HOSTILE if f"BEHAVE={word} " in str(messages)), "")
-        if not how or how in sent_back:
-            return approval(addressed=[{"number": 1, "how": "fixed"}] if how else [])
-        sent_back.add(how)
-        return json.dumps(
-            {"summary": "No.", "addressed": [], "findings": [objection("return x * 2")], "verdict": "REVISE"}
-        )
-
-    room.models.read = read
     desk = Desk(room.paths.root, room.config)
     before = digest_of(home)
     alone = room.queue("Honest, and alone ASK=1")
@@ -90,7 +76,7 @@ def test_hostile_agents_beside_honest_ones(room: Room, monkeypatch: pytest.Monke
     expected = ended(room, alone)
     assert expected[0] is TaskState.AWAITING_APPROVAL
 
-    hostile = {how: room.queue(f"Hostile. ASK=0 BEHAVE={how} VICTIM={home}") for how in HOSTILE}
+    hostile = {how: room.queue(f"Hostile. ASK=0 BEHAVE={how}") for how in HOSTILE}
     honest = [room.queue(f"Honest {number} ASK=1") for number in range(HONEST)]
     asker = Asker(room.paths.socket)
     asker.start()
@@ -119,9 +105,7 @@ def test_hostile_agents_beside_honest_ones(room: Room, monkeypatch: pytest.Monke
 
     assert [ended(room, task)[:2] for task in honest] == [expected[:2]] * HONEST
     for how, task in hostile.items():
-        wanted = TaskState.AWAITING_APPROVAL if how in SHAPES else TaskState.FAILED
-        assert room.task(task).state is wanted, (how, room.task(task).reason)
-    assert sent_back >= set(HOSTILE) & set(SHAPES)
+        assert room.task(task).state is TaskState.FAILED, (how, room.task(task).reason)
     assert digest_of(home) == before
     assert asker.silent == 0
     assert most < MOST_MEMORY

@@ -41,31 +41,19 @@ def test_the_edited_copy_becomes_a_proposal_and_lands(room: Room) -> None:
     assert room.task(task).state is TaskState.LANDED
 
 
-def test_a_revision_goes_on_in_the_same_session_where_the_agent_can_load_it(room: Room) -> None:
+def test_a_revision_is_a_new_session_that_is_told_everything(room: Room) -> None:
     object_once(room)
     task = room.queue("Make double() multiply ASK=1")
     room.work()
     first, second = room.read().agent_turns(task)
-    assert (first.round, first.purpose, first.loaded) == (0, "write", False)
-    assert (second.round, second.purpose, second.loaded, second.session) == (1, "revise", True, first.session)
+    assert (first.round, first.purpose, second.round, second.purpose) == (0, "write", 1, "revise")
+    (_, asked) = room.models.written
+    assert "An earlier session changed code" in asked[0]["content"]
     (proposal,) = [one for one in room.proposals() if one.round == 1]
     assert proposal.way == "agent scripted 1.0"
     assert blob(room, proposal) == "def double(x):\n    return 2 * x"
-    # The session's home is gone once nothing more is to be written.
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    room.work()
-    assert [path.name for path in (room.paths.root / "agents").iterdir()] == []
-
-
-def test_an_agent_that_cannot_load_is_told_everything_in_a_new_session(room: Room) -> None:
-    configure(room, AGENT="forgetful")
-    object_once(room)
-    task = room.queue("Make double() multiply ASK=1")
-    room.work()
-    _, second = room.read().agent_turns(task)
-    assert (second.round, second.loaded) == (1, False)
-    (_, asked) = room.models.written
-    assert "An earlier session changed code" in asked[0]["content"]
+    assert list((room.paths.root / "agents").iterdir()) == []
 
 
 def test_failing_tests_go_back_to_the_agent(room: Room) -> None:

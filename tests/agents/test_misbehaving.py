@@ -15,7 +15,7 @@ from navigator.model.models import Proposal, Task
 from navigator.model.states import TaskState
 from tests.agents.conftest import configure
 from tests.journey.room import CODE, Room
-from tests.journey.scripted_models import Messages, approval, objection
+from tests.journey.scripted_models import approval, objection
 from tests.journey.support import git
 
 
@@ -106,37 +106,24 @@ def test_what_cannot_be_taken_is_told_to_the_agent_and_then_to_the_developer(roo
     assert left(room) == []
 
 
-SHAPES = ("folderlink", "filelink", "wayout", "filefifo", "folderfifo", "isfolder", "sealed")
-
-
-def test_a_home_that_the_agent_shaped_leads_to_no_file_of_the_user(room: Room) -> None:
-    """Its files are put into its home again before the revision."""
+def test_a_home_that_the_agent_shaped_is_gone_before_the_next_run(room: Room) -> None:
     configure(room, named="vibe")
     victim = room.config.parent / "victim"
     victim.mkdir()
     (victim / "config.toml").write_text("the user's")
-    objections = dict.fromkeys(SHAPES, False)
-
-    def read(messages: Messages) -> str:
-        text = str(messages)
-        how = next(word for word in SHAPES if word in text)
-        if objections[how]:
-            return approval(addressed=[{"number": 1, "how": "fixed"}])
-        objections[how] = True
-        return json.dumps(
-            {"summary": "No.", "addressed": [], "findings": [objection("return x * 2")], "verdict": "REVISE"}
-        )
-
-    room.models.read = read
-    queued = {how: room.queue(f"Make double() multiply ASK=0 BEHAVE={how} VICTIM={victim}") for how in SHAPES}
+    revise = {"addressed": [], "findings": [objection("return x * 2")], "verdict": "REVISE"}
+    first = [json.dumps({"summary": "No.", **revise})] * 2
+    room.models.read = lambda messages: (
+        first.pop() if first else approval(addressed=[{"number": 1, "how": "fixed"}])
+    )
+    for how in ("filelink", "sealed"):
+        room.queue(f"Make double() multiply ASK=0 BEHAVE={how} VICTIM={victim}")
     room.work()
     assert [path.name for path in victim.iterdir()] == ["config.toml"]
     assert (victim / "config.toml").read_text() == "the user's"
-    made = {(one.task_id, one.round): one.summary for one in room.proposals()}
-    for how, task in queued.items():
-        assert room.task(task).state is TaskState.AWAITING_APPROVAL, (how, room.task(task).reason)
-        # The agent reads the host's text there, and cannot change it.
-        assert 'active_model = "local"; Read-only file system' in made[task, 1], how
+    revised = [one for one in room.proposals() if one.round == 1]
+    # The agent reads the host's text there, and cannot change it.
+    assert ['active_model = "local"; Read-only file system' in one.summary for one in revised] == [True] * 2
     assert left(room) == []
 
 

@@ -12,7 +12,7 @@ import pytest
 from navigator.actions.wire import NoConductor
 from navigator.cli.status import swapping
 from navigator.config.paths import StatePaths
-from navigator.engine.client import request
+from navigator.engine.acting import request
 from navigator.model.models import Swap, SwapPhase
 from navigator.model.states import Role
 from navigator.store.database import open_writer

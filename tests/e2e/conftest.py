@@ -32,7 +32,7 @@ def end_conductor(state: Path) -> None:
     """Ask a conductor of this state to end, and wait until it has."""
     from navigator.actions.wire import NoConductor
     from navigator.config.paths import StatePaths
-    from navigator.engine.client import request
+    from navigator.engine.acting import request
     from navigator.store.lock import StateLock
 
     if not state.exists():

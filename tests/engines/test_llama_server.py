@@ -21,10 +21,9 @@ from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.client.errors import CutByLength, Refused
 from navigator.client.tokens import load_counter
-from navigator.engine.canary import _answers
+from navigator.engine.swapping import _answers
 from navigator.figures.canary import judge
-from navigator.journey.reviewing.answer import review_schema
-from navigator.journey.reviewing.grounding import read_review
+from navigator.journey.reviewing.answer import read_review, review_schema, said_by
 from navigator.model.states import CanaryOutcome
 from tests.engines.conftest import healthy, settings_for
 from tests.engines.llama import ALIAS, CONTEXT, SLOTS, TOKENIZER, Server, home, llama_server, missing
@@ -107,7 +106,7 @@ async def test_the_schema_of_a_review_is_understood(client: ModelClient, again: 
     schema = review_schema(["H1", "H2", "H3"], again=again)
     # Of the seeds 1 to 24 only 7 makes the server refuse what its own grammar let it say (HTTP 500, "peg-native").
     answer = await client.chat(question(schema=schema, max_tokens=8000, extra=CLOSES_STRINGS | {"seed": 1}))
-    review = read_review(answer.text, answer.reasoning)
+    review = read_review(said_by(answer.text, answer.reasoning))
     assert {finding.hunk for finding in review.findings} <= {"H1", "H2", "H3"}
     assert all(1 <= entry.finding <= again for entry in review.addressed)
 

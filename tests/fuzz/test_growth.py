@@ -35,14 +35,14 @@ from navigator.edits import parser as markers
 from navigator.edits.apply import apply_answer
 from navigator.edits.parser import parse_answer
 from navigator.git import diffs
-from navigator.journey import agent_write, scan_answer
+from navigator.journey import agent_write, reproducing, scan
+from navigator.journey.reproducing import read_test_answer
 from navigator.journey.reviewing import answer as review_answer
-from navigator.journey.reviewing import grounding, quotes, test_answer
+from navigator.journey.reviewing import grounding, quotes
 from navigator.journey.reviewing.answer import UnreadableReview, read_review
 from navigator.journey.reviewing.grounding import Shown, ground
 from navigator.journey.reviewing.quotes import find_quote
-from navigator.journey.reviewing.test_answer import read_test_answer
-from navigator.journey.scan_answer import UnreadableScan, read_scan
+from navigator.journey.scan import UnreadableScan, read_scan
 from navigator.model import json_text, secrets
 from navigator.model.secrets import find_secret
 from navigator.model.text import safe_line, safe_text
@@ -214,7 +214,7 @@ SOURCES: dict[str, tuple[ModuleType, ...]] = {
     "field of a review": (review_answer, grounding),
     "grounding": (grounding, quotes),
     "quotes": (quotes,),
-    "scan": (scan_answer, json_text),
+    "scan": (scan, json_text),
     "edit blocks": (parser, markers, ladder),
     "omissions": (syntax,),
     "secrets": (secrets,),
@@ -224,7 +224,7 @@ SOURCES: dict[str, tuple[ModuleType, ...]] = {
     "manifests": (propose,),
     "messages of an agent": (acp, json_text),
     "what an agent says": (agent_write,),
-    "a reviewer's test": (test_answer,),
+    "a reviewer's test": (reproducing,),
     "JSON": (json_text, json.decoder),
     "Markdown": (markdown,),
     "diffs": (diffs,),

@@ -11,8 +11,8 @@ import pytest
 
 from navigator.checks.policy import check_policy
 from navigator.git.private import FileChange
-from navigator.journey.check_dispatch import check
 from navigator.journey.dependencies import Dependencies
+from navigator.journey.write import check
 from navigator.model.models import AppliedEdit, Finding, Project, Proposal, Review, Task
 from navigator.model.states import Criterion, FindingKind, Role, Rung, Severity, TaskState, Verdict
 from tests.journey.room import Bench

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from navigator.engine.client import request
+from navigator.engine.acting import request
 from navigator.engine.conductor import Conductor, RunOptions
 from tests.journey.room import Room
 from tests.journey.scripted_models import READER, WRITER

@@ -16,7 +16,7 @@ from navigator.engine.conductor import Conductor, RunOptions
 from navigator.journey import review
 from navigator.journey.prompts import material
 from navigator.journey.prompts.material import gather
-from navigator.journey.storage_faults import Storage
+from navigator.journey.recovery import Storage
 from navigator.model.snapshot import SchedulerSnapshot, TaskView
 from navigator.model.states import Role, TaskState
 from tests.journey.support import REHEARSAL, Desk, git, make_repository

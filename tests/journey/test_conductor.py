@@ -14,7 +14,7 @@ from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.engine import conductor as conducting
 from navigator.engine import conductor_state as live
-from navigator.engine.client import request
+from navigator.engine.acting import request
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.git.runner import Git
 from navigator.journey import land

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from navigator.figures.swaps import swap_stats
-from navigator.journey.cpu_work import CpuWork
+from navigator.journey.dependencies import CpuWork
 from navigator.model.models import Swap
 from navigator.model.states import Role
 

@@ -19,7 +19,7 @@ from navigator.exam.items import keep_name
 from navigator.exam.prepare import prepare_project
 from navigator.exam.queue import ACCEPTED, keep_preparing
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.storage_faults import Storage
+from navigator.journey.recovery import Storage
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.models import Decision, Project, Proposal
 from navigator.model.records import ExamItem, Fate, PreparedProject

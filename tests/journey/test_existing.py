@@ -245,7 +245,7 @@ def test_hook_and_branches_queue_each_commit_once(room: Room) -> None:
 def test_what_was_amended_and_what_is_too_much_is_left_out(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("navigator.engine.incoming.MOST_AT_ONCE", 2)
+    monkeypatch.setattr("navigator.journey.existing.MOST_AT_ONCE", 2)
     room.act("hook", project="code")
     commit(room, "return 1", "First try")
     git(room.repository, "commit", "-q", "--amend", "-m", "Second try")

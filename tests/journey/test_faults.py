@@ -18,10 +18,10 @@ import pytest
 
 from navigator.client import client as serving_client
 from navigator.client.body import Timeouts
+from navigator.engine import acting
 from navigator.engine import conductor as conducting
 from navigator.engine import conductor_state as live
-from navigator.engine import status
-from navigator.engine.client import request
+from navigator.engine.acting import request
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.model import models as domain_models
 from navigator.model.errors import Conflict, NavigatorError
@@ -343,7 +343,7 @@ class Clock(datetime):
 def test_a_clock_that_jumps_disorders_nothing(
     room: Room, monkeypatch: pytest.MonkeyPatch, jump: timedelta
 ) -> None:
-    for place in (domain_models, status):
+    for place in (domain_models, acting):
         monkeypatch.setattr(place, "datetime", Clock)
     monkeypatch.setattr(Clock, "off", timedelta())
     proposal = room.done()
@@ -357,8 +357,8 @@ def test_a_clock_that_jumps_disorders_nothing(
     assert (times == sorted(times)) == (jump > timedelta())  # it did jump: the numbers keep the order
     assert room.task(proposal.task_id).state is TaskState.LANDED
     assert room.task(second).state is TaskState.AWAITING_APPROVAL
-    assert status._age(events[-1].at) >= 0
-    assert status._age(events[0].at) >= 0
+    assert acting._age(events[-1].at) >= 0
+    assert acting._age(events[0].at) >= 0
     with room.world() as world:
         memory = live.ConductorState()
         pictures = []

@@ -116,12 +116,11 @@ def test_an_answer_that_cannot_be_read_is_asked_for_once_more(room: Room) -> Non
     assert room.read().call_counts()["repeated"] == 0
 
 
-def test_twice_unreadable_goes_to_the_developer_as_it_came(room: Room) -> None:
+def test_a_scan_fails_after_two_answers_that_cannot_be_read(room: Room) -> None:
     identifier = scan(room, "I would \x1b[31mmultiply.")
     task = room.task(identifier)
-    assert task.state is TaskState.AWAITING_APPROVAL
-    assert "could not be read" in task.report
-    assert "I would \x1b[31mmultiply." in task.report
+    assert task.state is TaskState.FAILED
+    assert task.reason == "The model was asked 2 times, and no answer was a list of suggestions."
     assert len(room.models.written) == 2
     with pytest.raises(NavigatorError, match="has no suggestion 1"):
         room.act("suggestions", task=identifier, ranks=[1])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.journey.reviewing.answer import LONGEST, UnreadableReview, read_review
+from navigator.journey.reviewing.answer import LONGEST, UnreadableReview, read_review, said_by
 from navigator.journey.reviewing.grounding import Shown, derive_verdict, ground
 from navigator.journey.reviewing.quotes import SHORTEST_PART
 from navigator.model.models import Finding
@@ -21,7 +21,7 @@ from tests.journey.answers import CASES, QUANTIZE, SHOWN, UNREVIEWED, Case, answ
 def judged(content: str, reasoning: str = "", shown: Shown = SHOWN) -> tuple[Verdict, tuple[Finding, ...]]:
     """The verdict and the findings of one answer, as the reviewer's stage comes to them for a first reading."""
     try:
-        raw = read_review(content, reasoning)
+        raw = read_review(said_by(content, reasoning))
     except UnreadableReview:
         return UNREVIEWED, ()
     findings = ground(raw, shown)

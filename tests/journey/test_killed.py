@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from navigator.actions.wire import NoConductor
-from navigator.engine.client import request
+from navigator.engine.acting import request
 from navigator.model.states import LandingState, TaskState
 from navigator.process.runner import send
 from navigator.rehearsal.samples import sample_projects

@@ -22,7 +22,7 @@ from tests.journey.support import PATIENCE, Desk, make_repository
 from tests.journey.test_looking import look, turns
 
 KILLS = int(os.environ.get("NAVIGATOR_KILLS", "2"))
-LOOKING = "navigator.journey.review_looking"
+LOOKING = "navigator.journey.looking"
 MOMENTS = (
     ("event", "looked", 1),
     ("event", "call_ended=generator", 1),

@@ -10,14 +10,13 @@ import pytest
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
-from navigator.engine import swapping
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.residency import Batches, Residency
 from navigator.engine.summary import SessionSummary
 from navigator.engine.swapping import WeightReadAhead
-from navigator.journey.storage_faults import Storage
+from navigator.journey.recovery import Storage
 from navigator.model.states import Role
-from navigator.swap import page_cache, strategy_class
+from navigator.swap import page_cache, read_ahead, strategy_class
 from navigator.swap.base import PhaseLog, SwapStrategy
 from navigator.swap.page_cache import MIB
 from navigator.swap.read_ahead import ReadLimits
@@ -52,7 +51,7 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     files = cold([folder / f"model-{number}.safetensors" for number in (1, 2)], SIZE)
     config = tmp_path / "config.toml"
     config.write_text(f'[reviewer]\nmodel = "{folder}"\n[swap]\nstrategy = "resident"\n')
-    monkeypatch.setattr(swapping, "ReadLimits", lambda: ReadLimits(0, 0))
+    monkeypatch.setattr(read_ahead, "ReadLimits", lambda: ReadLimits(0, 0))
     monkeypatch.setenv("NAVIGATOR_CONFIG", str(config))
     return files
 
@@ -69,7 +68,7 @@ async def test_a_resident_generator_warms_the_reviewer(weights: list[Path]) -> N
 async def test_a_swap_stops_the_reading_before_it_begins(
     weights: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(swapping, "ReadLimits", lambda: ReadLimits(MIB, 0))
+    monkeypatch.setattr(read_ahead, "ReadLimits", lambda: ReadLimits(MIB, 0))
     warmth = WeightReadAhead(load_settings(), Switch())
     await warmth.rest(Role.GENERATOR)
     measuring = await warmth.before(Role.REVIEWER)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.journey.reviewing.grounding import Shown, UnreadableReview, derive_verdict, ground, read_review
-from navigator.journey.reviewing.rereview import second_findings
+from navigator.journey.reviewing.join import second_findings
 from navigator.model.models import Finding
 from navigator.model.states import Criterion, FindingKind, Severity, Verdict
 from tests.git.differing import difference

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from navigator.actions.wire import NoConductor, RemoteError
-from navigator.engine.client import request
+from navigator.engine.acting import request
 from navigator.model.states import CheckOutcome, TaskState
 from tests.journey.answers import answer, finding
 from tests.journey.room import GOOD, Room, block

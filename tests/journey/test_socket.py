@@ -21,8 +21,7 @@ from navigator.actions.deciding import Pinned, Reject, decided
 from navigator.actions.wire import NoConductor, NotResponding, RemoteError
 from navigator.cli.status import status
 from navigator.config.paths import StatePaths
-from navigator.engine.acting import act
-from navigator.engine.client import request
+from navigator.engine.acting import act, request
 from navigator.engine.following import ConductorClient
 from navigator.engine.server import SocketServer
 from navigator.model.errors import Conflict

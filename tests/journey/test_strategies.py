@@ -11,7 +11,7 @@ import pytest
 
 from navigator.config.settings import ServerSettings
 from navigator.engine import conductor as conducting
-from navigator.engine.client import request
+from navigator.engine.acting import request
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.figures.canary import MAX_TOKENS
 from navigator.model.states import Role, TaskState

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.journey.scan_answer import (
+from navigator.journey.scan import (
     MOST,
     RULE,
     Known,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.journey.reviewing.test_answer import (
+from navigator.journey.reproducing import (
     NoTest,
     WrittenTest,
     read_test_answer,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from navigator.figures.rates import revise_rate
-from navigator.journey.choosing import variations
+from navigator.journey.change import variations
 from navigator.model.errors import UsageError
 from navigator.model.snapshot import AskExam, ReviewTask, SchedulerSnapshot, SwapTo, TaskView
 from navigator.model.states import LandingState, Role, TaskState

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from navigator.model.snapshot import BatchRules, SchedulerSnapshot, SwapTo
 from navigator.model.states import Role, TaskState
 from navigator.schedule.next_actions import next_actions
-from navigator.schedule.swap_rule import ReviewOutlook, outlook
-from navigator.schedule.view import HOLD_SECONDS
+from navigator.schedule.swap_rule import HOLD_SECONDS, ReviewOutlook, outlook
 from tests.schedule.test_rules import NOW, snap, task, waiting
 
 

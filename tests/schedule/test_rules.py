@@ -24,8 +24,7 @@ from navigator.model.snapshot import (
 )
 from navigator.model.states import Role, TaskState
 from navigator.schedule.next_actions import MAY_OVERTAKE, next_actions
-from navigator.schedule.swap_rule import longest_wait
-from navigator.schedule.view import CHECKS_AT_ONCE, FILES_HELD_SECONDS, HOLD_SECONDS
+from navigator.schedule.swap_rule import CHECKS_AT_ONCE, FILES_HELD_SECONDS, HOLD_SECONDS, longest_wait
 
 NOW = 10_000.0
 G, R, F = Role.GENERATOR, Role.REVIEWER, Role.FINAL

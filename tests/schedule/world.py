@@ -23,7 +23,7 @@ from navigator.model.snapshot import (
 )
 from navigator.model.states import Role, TaskState, require_task_transition
 from navigator.schedule.next_actions import next_actions
-from navigator.schedule.view import CHECKS_AT_ONCE, FILES_HELD_SECONDS
+from navigator.schedule.swap_rule import CHECKS_AT_ONCE, FILES_HELD_SECONDS
 
 S = TaskState
 

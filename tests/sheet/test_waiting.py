@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from navigator.engine.status import status_document
+from navigator.engine.acting import status_document
+from navigator.journey.drafting import title_of
 from navigator.journey.prompts.assemble import elsewhere_blocks
 from navigator.journey.prompts.material import settle
-from navigator.journey.proposing import title_of
 from navigator.mcp.tools import Tools
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Decision, Landing

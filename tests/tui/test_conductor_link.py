@@ -14,7 +14,7 @@ import pytest
 from navigator.actions.wire import NoConductor
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
-from navigator.engine.client import request
+from navigator.engine.acting import request
 from navigator.engine.server import SocketServer
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Event

@@ -204,7 +204,7 @@ def shown(screen: FleetScreen) -> str:
 async def test_servers_swaps_and_log(make_app: AppMaker, state: StatePaths, server: str) -> None:
     state.log.write_text(
         "2026-11-20 14:03:11,204 INFO navigator.engine.conductor batch 2026-11-20-a begins\n"
-        "2026-11-20 14:03:12,204 INFO navigator.engine.canary canary of the reviewer: same\n"
+        "2026-11-20 14:03:12,204 INFO navigator.engine.swapping canary of the reviewer: same\n"
     )
     chosen = settings(server, CLOSED)
     await asyncio.to_thread(ready, chosen, state)

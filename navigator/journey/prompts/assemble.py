@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from navigator.config.settings import Settings
 from navigator.context.build import Context, build_context
@@ -20,9 +19,6 @@ from navigator.journey.prompts.blocks import data_block
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project, Task
 from navigator.model.states import EITHER_KINDS, REPORT_KINDS, Role, TaskKind
-
-if TYPE_CHECKING:
-    pass
 
 CONTEXT_AIM = 24_000
 """Tokens of context aimed at: solved tasks of this model class stayed under 20-30k (arXiv 2602.16069)."""

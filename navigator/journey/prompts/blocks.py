@@ -12,8 +12,10 @@ import json
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from navigator.model.diff import FileDiff, Hunk, choices, numbered, what_happens
+from navigator.model.models import Finding
 
 KEY_LENGTH = 12
 
@@ -42,6 +44,12 @@ def data_block(kind: str, key: str, content: str, /, **attributes: object) -> st
         attributes["no_final_newline"] = True
     head = f"[[begin {kind} {key} {json.dumps(attributes, ensure_ascii=False)}]]"
     return f"{head}\n{content}[[end {kind} {key}]]"
+
+
+def finding_row(finding: Finding) -> dict[str, Any]:
+    """A finding as prompts show it."""
+    fields = {"kind", "path", "line", "quote", "severity", "criterion", "trigger", "message"}
+    return finding.model_dump(mode="json", include=fields)
 
 
 def with_labels(files: Sequence[FileDiff]) -> list[FileDiff]:

@@ -7,7 +7,7 @@ pinned, and the same looks in the same order get the same answers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from navigator.context.looker import Looker
 from navigator.context.looks import LookAnswer
@@ -36,6 +36,7 @@ class LookedTurn:
         return [{"role": "assistant", "content": self.asked}, {"role": "user", "content": self.told}]
 
 
+@dataclass
 class LookTalk:
     """All looks of one attempt, in order.
 
@@ -50,32 +51,24 @@ class LookTalk:
         count: tokens of a text.
     """
 
-    def __init__(
-        self,
-        prompts: PromptLibrary,
-        looker: Looker,
-        *,
-        key: str,
-        marker: int,
-        looks: int,
-        tokens: int,
-        room: int,
-        count: Callable[[str], int],
-    ) -> None:
-        self._prompts, self._looker = prompts, looker
-        self._key, self._marker = key, marker
-        self._looks, self._tokens, self._room = looks, tokens, room
-        self._count = count
-        self._round = -1
-        self.turns: list[LookedTurn] = []
+    prompts: PromptLibrary
+    looker: Looker
+    key: str
+    marker: int
+    looks: int
+    tokens: int
+    room: int
+    count: Callable[[str], int]
+    turns: list[LookedTurn] = field(default_factory=list)
+    _round: int = -1
 
     def left(self, round: int) -> int:
         """Turns that are left in a round."""
-        return max(0, self._looks - sum(turn.round == round for turn in self.turns))
+        return max(0, self.looks - sum(turn.round == round for turn in self.turns))
 
     def asks(self, text: str, round: int) -> bool:
         """Whether an answer asks to be shown something, and may."""
-        return self.left(round) > 0 and parse_answer(text, marker=self._marker).asks_to_look
+        return self.left(round) > 0 and parse_answer(text, marker=self.marker).asks_to_look
 
     def messages(self, *rounds: int, after: int = -1, before: int | None = None) -> list[Message]:
         """The turns of these rounds whose call's number is above `after` and below `before`."""
@@ -89,27 +82,27 @@ class LookTalk:
     def shown_whole(self) -> frozenset[str]:
         """The files of which every line was shown. Reads git: call it in a thread."""
         paths = {path for turn in self.turns for answer in turn.answers for path in answer.paths}
-        return frozenset(path for path in paths if self._looker.seen_whole(path))
+        return frozenset(path for path in paths if self.looker.seen_whole(path))
 
     def take(self, call_id: int, round: int, text: str) -> LookedTurn:
         """Answer the looks of one answer. Runs git: call it in a thread."""
         if round != self._round:
             self._round = round
-            self._looker.allow(max(0, min(self._tokens, self._room)))
-        answers = self._looker.answer(parse_answer(text, marker=self._marker).looks)
+            self.looker.allow(max(0, min(self.tokens, self.room)))
+        answers = self.looker.answer(parse_answer(text, marker=self.marker).looks)
         told = self._told(answers, self.left(round) - 1)
-        self._room -= self._count(text) + self._count(told)
+        self.room -= self.count(text) + self.count(told)
         self.turns.append(LookedTurn(call_id, round, text, told, tuple(answers)))
         return self.turns[-1]
 
     def _told(self, answers: Sequence[LookAnswer], left: int) -> str:
         texts = [piece.text for answer in answers for piece in answer.pieces]
-        return self._prompts.render(
+        return self.prompts.render(
             "looked",
-            answers=[_shown(answer, self._key) for answer in answers],
-            left=left if self._looker.left else 0,
-            tokens=self._looker.left,
-            nine=self._marker < marker_length(texts),
+            answers=[_shown(answer, self.key) for answer in answers],
+            left=left if self.looker.left else 0,
+            tokens=self.looker.left,
+            nine=self.marker < marker_length(texts),
         )[1]
 
 

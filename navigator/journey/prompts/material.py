@@ -11,17 +11,16 @@ from typing import Any
 from navigator.context.looker import Looker
 from navigator.git.diffs import ABSENT
 from navigator.git.facts import WORKTREE, read_base, read_facts, resolve_base
-from navigator.git.hunks import commit_part
 from navigator.git.private import PrivateRepo, is_commit_id
+from navigator.git.runner import Git
 from navigator.git.snapshot import take_snapshot
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, opening
 from navigator.journey.dependencies import Dependencies, at_home
 from navigator.journey.prompts.assemble import OVERHEAD, Elsewhere, Prompted, prompt_for
-from navigator.journey.prompts.blocks import data_block, diff_text
+from navigator.journey.prompts.blocks import data_block, diff_text, finding_row
 from navigator.journey.prompts.library import PromptLibrary
 from navigator.journey.prompts.looks import LookTalk
-from navigator.landing.land import contains
 from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict
 from navigator.model.models import Finding, Project, Proposal, Task
@@ -29,7 +28,6 @@ from navigator.model.secrets import secret_in
 from navigator.model.states import DecisionKind, LandingState, ReproductionOutcome, Role
 from navigator.model.text import safe_line
 from navigator.sheet.parts import remember_part_base
-from navigator.sheet.variants import changes_before
 from navigator.store.reads.reader import Reader
 
 # What a linked task is written on, and what it is told of changes in other projects that it comes after.
@@ -52,6 +50,8 @@ def base_on(
     Raises:
         Conflict: several are missing from the base, and no one of their commits holds all of them.
     """
+    from navigator.git.hunks import commit_part
+
     missing = [one for one in before if not _holds(project, private, base, one)]
     if not missing:
         return base, ""
@@ -70,6 +70,12 @@ def base_on(
     return commit_part(private, tree, parent, message), on.id
 
 
+def _contains(git: Git, tip: str, commit: str) -> bool:
+    from navigator.landing.land import contains
+
+    return contains(git, tip, commit)
+
+
 def _holding_all(project: Project, missing: Sequence[Proposal], task: Task) -> Proposal:
     """The one whose landed commit comes after the others'."""
     git = read_facts(project.path).git()
@@ -80,7 +86,7 @@ def _holding_all(project: Project, missing: Sequence[Proposal], task: Task) -> P
     }
     for one in missing:
         tip = commits.get(one.id, "")
-        if len(commits) == len(missing) and all(contains(git, tip, other) for other in commits.values()):
+        if len(commits) == len(missing) and all(_contains(git, tip, other) for other in commits.values()):
             return one
     where = ", ".join(
         f"{one.id} on {one.landing.ref.removeprefix('refs/heads/')}"
@@ -99,7 +105,7 @@ def _holds(project: Project, private: PrivateRepo, base: str, change: Proposal) 
     """Whether a commit holds a change: its landing is part of the history, or the files are as the change left them."""
     if change.landing is not None and change.landing.state is LandingState.LANDED:
         facts = read_facts(project.path)
-        if contains(facts.git(), resolve_base(facts, project.base)[1], change.landing.commit):
+        if _contains(facts.git(), resolve_base(facts, project.base)[1], change.landing.commit):
             return True
     there = private.tree_entries(base)
     for made in private.raw_diff(change.base_commit, change.tree):
@@ -188,7 +194,11 @@ async def settle(deps: Dependencies, task: Task) -> tuple[Ground, list[Elsewhere
     """The base, pinned if the attempt has none, for a writer that reads by itself, and what changed in other projects
     before; raises as `gather`."""
     project = deps.project(task.project_id)
-    before = changes_before(deps.reader, task.id) if task.after else []
+    before: Sequence[Proposal] = ()
+    if task.after:
+        from navigator.sheet.variants import changes_before
+
+        before = changes_before(deps.reader, task.id)
     elsewhere = await _elsewhere(deps, project, task, before)
     async with deps.project_lock(project.id):
         here = [change for change in before if change.project_id == project.id]
@@ -299,12 +309,7 @@ def worth_sending(findings: Sequence[Finding]) -> list[Finding]:
 def findings_block(kind: str, findings: Sequence[Finding], key: str) -> str:
     """Findings as numbered JSON, for the generator ("findings") or the review of a revision ("earlier")."""
     rows: list[dict[str, Any]] = [
-        {"number": number}
-        | finding.model_dump(
-            mode="json",
-            include={"kind", "path", "line", "quote", "severity", "criterion", "trigger", "message"},
-        )
-        | _test_of(finding)
+        {"number": number} | finding_row(finding) | _test_of(finding)
         for number, finding in enumerate(findings, 1)
     ]
     return data_block(kind, key, json.dumps(rows, ensure_ascii=False, indent=1))

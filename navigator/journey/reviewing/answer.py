@@ -153,26 +153,29 @@ def clipped(name: str, text: str) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def read_review(content: str, reasoning: str = "", asked: Sequence[int] = ()) -> RawReview:
-    """Parse an answer.
+def said_by(text: str, reasoning: str) -> str:
+    """What an answer says where a schema was sent: its text, or what stands in the reasoning channel in its place.
 
     With thinking off, some servers put constrained JSON into `reasoning_content` and leave `content` empty. The reasoning
-    counts only where the content holds no object and the reasoning is nothing but one: a draft among thoughts is no answer.
+    counts only where the text holds no object and the reasoning is nothing but one: a draft among thoughts is no answer.
+    """
+    return reasoning if "{" not in _after_thoughts(text) and _is_bare(reasoning) else text
+
+
+def read_review(content: str, asked: Sequence[int] = ()) -> RawReview:
+    """Parse an answer.
 
     Args:
-        content: the answer's text.
-        reasoning: what came in the reasoning channel.
+        content: what it says.
         asked: in a rereview, the numbers of the earlier findings; its answer has to say which of them are met. Where it
             gives no number at all but an entry for each, they are taken in that order.
 
     Raises:
         UnreadableReview: no JSON object, several that differ, or a field missing or of the wrong sort.
     """
-    if len(content) + len(reasoning) > _LONGEST_ANSWER:
+    if len(content) > _LONGEST_ANSWER:
         raise UnreadableReview(f"the answer has more than {_LONGEST_ANSWER} characters")
     content = _after_thoughts(content)
-    if "{" not in content and _is_bare(reasoning):
-        content = reasoning
     if not content.strip():
         raise UnreadableReview("the answer is empty")
     return _parse_review(_one_object(content), asked)

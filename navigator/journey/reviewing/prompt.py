@@ -14,7 +14,7 @@ from typing import Any
 
 from navigator.journey.calls import Message
 from navigator.journey.prompts.assemble import task_block
-from navigator.journey.prompts.blocks import KeyRing, data_block, diff_text, file_title
+from navigator.journey.prompts.blocks import KeyRing, data_block, diff_text, file_title, finding_row
 from navigator.journey.prompts.library import PromptLibrary
 from navigator.journey.reviewing.answer import MAX_FINDINGS
 from navigator.journey.reviewing.grounding import Shown
@@ -93,7 +93,6 @@ class ReviewPromptDependencies:
         count: tokens of a text.
         exact: whether that is the model's own count.
         room: tokens that a prompt may have: the server's context less the answer.
-        first, again: the templates' names, for a first review and a rereview.
     """
 
     prompts: PromptLibrary
@@ -101,8 +100,6 @@ class ReviewPromptDependencies:
     count: Callable[[str], int]
     exact: bool
     room: int
-    first: str = "review"
-    again: str = "review-again"
 
     @property
     def budget(self) -> int:
@@ -154,7 +151,7 @@ class Planner:
         self._deps, self._task, self._files, self._around = deps, task, files, around
         self._earlier = earlier
         self._callers = callers or {}
-        self._name = deps.again if earlier else deps.first
+        self._name = "review-again" if earlier else "review"
         checked = checks_text(checks)
         texts = [
             diff_text(files),
@@ -339,7 +336,7 @@ class Planner:
             "parts": parts,
             "diff": data_block("diff", key, diff),
         }
-        if self._name == self._deps.again:
+        if self._earlier:
             values |= {"earlier": earlier_block(self._earlier, asked, key), "asked": asked}
         system, user, version = self._deps.prompts.render(self._name, **values)
         if self._shown:
@@ -396,10 +393,7 @@ def _windows(file: FileDiff, length: int, side: int) -> list[tuple[int, int]]:
 
 def earlier_block(findings: Sequence[Finding], asked: Sequence[int], key: str) -> str:
     """The earlier findings that are asked about, as JSON, under the numbers that they have among all of them."""
-    fields = {"kind", "path", "line", "quote", "severity", "criterion", "trigger", "message"}
-    rows = [
-        {"number": number, **findings[number - 1].model_dump(mode="json", include=fields)} for number in asked
-    ]
+    rows = [{"number": number, **finding_row(findings[number - 1])} for number in asked]
     return data_block("earlier", key, json.dumps(rows, ensure_ascii=False, indent=1))
 
 

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from navigator.client.body import ChatAnswer
 from navigator.client.client import ModelClient
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.config.settings import ServerSettings, is_rehearsal
@@ -15,12 +14,11 @@ from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, chat_request, is_requests_fault
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.drafting import Draft, NotApplied, draft
+from navigator.journey.drafting import Draft, NotApplied, draft, title_of
 from navigator.journey.prompts.assemble import Prompted, prompt_for
 from navigator.journey.prompts.material import findings_block, worth_sending
-from navigator.journey.proposing import title_of
 from navigator.journey.review import answer_room, conclude, plan_review, read_answer
-from navigator.journey.reviewing.answer import review_schema
+from navigator.journey.reviewing.answer import review_schema, said_by
 from navigator.journey.reviewing.grounding import UnreadableReview
 from navigator.journey.reviewing.join import Answered
 from navigator.journey.reviewing.prompt import ReviewPromptDependencies
@@ -28,7 +26,7 @@ from navigator.journey.subject import Change, read_subject
 from navigator.lab.comparing.journal import Actor, Journal, LabTask, Turn, TurnAnswer
 from navigator.lab.comparing.tasks import function_repository
 from navigator.model.errors import NavigatorError
-from navigator.model.models import CheckResult, Project, Review, Task
+from navigator.model.models import CheckResult, Project, Review, Task, Usage
 from navigator.model.states import Verdict
 from navigator.process.bounded import WorkerLost
 
@@ -170,7 +168,7 @@ class Turns:
         )
         plan = await asyncio.to_thread(plan_review, subject, asking)
         answered: list[Answered] = []
-        answers: list[ChatAnswer] = []
+        usage = Usage()
         # Where nothing applied there is nothing to read, and no call is spent on it.
         readings = plan.readings if subject.files else ()
         if not readings:
@@ -181,14 +179,15 @@ class Turns:
             if answer.error:
                 answered.append(Answered(reading, None, answer.error))
                 continue
-            answers.append(_chat_answer(answer))
+            usage += answer.usage
+            said = said_by(answer.text, answer.reasoning)
             try:
-                answered.append(Answered(reading, await asyncio.to_thread(read_answer, answers[-1], reading)))
+                answered.append(Answered(reading, await asyncio.to_thread(read_answer, said, reading)))
             except (UnreadableReview, WorkerLost) as error:
                 answered.append(Answered(reading, None, str(error)))
         answered += [Answered(None, None, why) for why in plan.too_large]
         return await asyncio.to_thread(
-            conclude, subject, plan, answered, answers, model=server.model, role=actor.role
+            conclude, subject, plan, answered, usage, model=server.model, role=actor.role
         )
 
     def _subject(
@@ -243,16 +242,6 @@ class Turns:
             )
         self.journal.add(answer)
         return answer
-
-
-def _chat_answer(kept: TurnAnswer) -> ChatAnswer:
-    return ChatAnswer(
-        text=kept.text,
-        reasoning=kept.reasoning,
-        usage=kept.usage,
-        model=kept.model,
-        retries=0,
-    )
 
 
 def simulated(actors: Sequence[Actor], turns: Turns) -> bool:

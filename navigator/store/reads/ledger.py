@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from navigator.model.errors import NotFound
 from navigator.model.ids import number_of
-from navigator.model.models import Event, Model, Swap, Usage
+from navigator.model.models import Event, Swap, Usage
 from navigator.model.records import Batch, Comment, JournalEntry, Look, ModelCall
 from navigator.model.states import Role
 from navigator.store.reads.queries import WRITTEN, Queries, limited
@@ -16,27 +17,19 @@ from navigator.store.rows import decoded, from_row, from_rows, unpacked
 _V = TypeVar("_V")
 
 
-class StoredAnswer(Model):
-    """What a model answered in one call, kept so that a repair or a revision can quote it after a restart.
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """What a model answered in one call of a round, kept so that it can be used and quoted after a restart.
 
     `outcome` is the call's, as `judge_call` left it.
     """
 
     call_id: int
-    purpose: str
-    text: str
-    prompt_hash: str
-    model: str
-    outcome: str
-
-
-@dataclass(frozen=True, slots=True)
-class LookTurn:
-    """An answer that asked to be shown more, and the round it belongs to."""
-
-    call_id: int
     round: int
     text: str
+    model: str
+    outcome: str = "ok"
+    usage: Usage = field(default_factory=Usage)
 
 
 class LedgerReads(Queries):
@@ -104,40 +97,45 @@ class LedgerReads(Queries):
     ) -> StoredAnswer | None:
         """The newest text that `role` wrote in a task's round, or None where none was kept. Readings and looks are none."""
         where = f"{WRITTEN} AND answer IS NOT NULL AND outcome <> 'looked' ORDER BY id DESC LIMIT 1"
-        for row in self._of_round(task_id, attempt, round, role, "*", where):
-            return from_row(StoredAnswer, row, call_id=row["id"], text=unpacked(row["answer"]))
-        return None
+        found = _answers(self._of_round(task_id, attempt, round, role, "*", where))
+        return found[0] if found else None
 
-    def call_of(self, task_id: str, attempt: int, round: int, purpose: str, seq: int) -> int:
-        """The number of the newest call of a step that was answered.
-
-        Raises:
-            NotFound: there is none.
-        """
+    def kept_answer(
+        self, task_id: str, attempt: int, round: int, purpose: str, seq: int, version: str, prompt_hash: str
+    ) -> StoredAnswer | None:
+        """What a step was answered, the newest, if it was asked with the same prompt; None where nothing was kept."""
         place: dict[str, Any] = {"task_id": number_of(task_id, "T"), "attempt": attempt, "round": round}
-        for row in reversed(self._where("calls", **place, purpose=purpose, seq=seq)):
-            if row["answer"] is not None:
-                return int(row["id"])
-        raise NotFound(f"{task_id} has no answer to {purpose} {seq}.", hint="It was forgotten.")
+        asked: dict[str, Any] = {
+            "purpose": purpose,
+            "seq": seq,
+            "prompt_version": version,
+            "prompt_hash": prompt_hash,
+        }
+        found = _answers(self._where("calls", **place, **asked))
+        return found[-1] if found else None
 
-    def looks_asked(self, task_id: str, attempt: int, *, role: Role) -> list[LookTurn]:
+    def looks_asked(self, task_id: str, attempt: int, *, role: Role) -> list[StoredAnswer]:
         """The answers of a task's attempt that asked to be shown more, oldest first."""
-        found = self._all(
-            "SELECT id, round, answer FROM calls WHERE task_id = ? AND attempt = ? AND role = ?"
-            " AND outcome = 'looked' AND answer IS NOT NULL ORDER BY id",
-            number_of(task_id, "T"),
-            attempt,
-            role.value,
-        )
-        return [LookTurn(row["id"], row["round"], unpacked(row["answer"])) for row in found]
+        place: dict[str, Any] = {"task_id": number_of(task_id, "T"), "attempt": attempt}
+        return _answers(self._where("calls", **place, role=role.value, outcome="looked"))
 
     def looks(self, task_id: str, attempt: int | None = None, round: int | None = None) -> list[Look]:
         """What models asked to be shown for a task, oldest first; of one attempt or one round."""
         found = self._where("looks", task_id=number_of(task_id, "T"), attempt=attempt, round=round)
         return from_rows(Look, found)
 
-    def answers_of(self, task_id: str, attempt: int, round: int, purpose: str) -> dict[int, str]:
-        """What was answered in a task's round for one purpose, by `seq`; the newest answer of each."""
-        place: dict[str, Any] = {"task_id": number_of(task_id, "T"), "attempt": attempt, "round": round}
-        found = self._where("calls", **place, purpose=purpose)
-        return {row["seq"]: unpacked(row["answer"]) for row in found if row["answer"] is not None}
+
+def _answers(rows: Sequence[sqlite3.Row]) -> list[StoredAnswer]:
+    """The calls whose answers are kept."""
+    return [
+        StoredAnswer(
+            call_id=row["id"],
+            round=row["round"],
+            text=unpacked(row["answer"]),
+            model=row["model"],
+            outcome=row["outcome"],
+            usage=from_row(Usage, row),
+        )
+        for row in rows
+        if row["answer"] is not None
+    ]

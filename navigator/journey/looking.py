@@ -1,7 +1,4 @@
-"""A reviewer's turns of looking at the proposed tree, where the settings allow any: before its review, in the same conversation.
-
-Such a turn is asked for without a schema, since a look is no JSON. An answer that is a review already is the review.
-"""
+"""Turns of looking: a model asks to be shown more, is shown it, and answers. What was asked is kept before it is acted on."""
 
 from __future__ import annotations
 
@@ -9,23 +6,23 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from navigator.client.body import ChatAnswer
 from navigator.client.errors import BadAnswer, CutByLength
 from navigator.context.build import Context
 from navigator.context.looker import Looker
 from navigator.context.looks import MOST_REQUESTS
 from navigator.git.source import TreeSource
-from navigator.journey.calls import Message, call_model
+from navigator.journey.calls import Message, ask, call_model
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.looks import LookedTurn, LookTalk
 from navigator.journey.prompts.material import Material
 from navigator.journey.reviewing.prompt import OVERHEAD, Reading
 from navigator.journey.subject import Change
-from navigator.journey.turn import ask
 from navigator.model.models import Task
 from navigator.model.records import Look
 from navigator.model.states import Role
 from navigator.model.text import safe_line
+from navigator.store.reads.ledger import StoredAnswer
+from navigator.store.writes.ledger import LOOKED
 
 LEAST_ROOM = 1_000
 """Tokens; where the server's context leaves fewer beside the prompt and the answer, nothing can be looked at."""
@@ -39,16 +36,23 @@ class Looked:
     """The conversation after the looks, the answers that asked for them, and the one that ended them, if one did."""
 
     messages: Sequence[Message]
-    asked: Sequence[ChatAnswer] = ()
-    answer: ChatAnswer | None = None
+    asked: Sequence[StoredAnswer] = ()
+    answer: StoredAnswer | None = None
 
 
 async def look_first(
-    deps: Dependencies, subject: Change, reading: Reading, *, purpose: str, seq: int, max_tokens: int
+    deps: Dependencies,
+    subject: Change,
+    reading: Reading,
+    *,
+    purpose: str,
+    seq: int,
+    max_tokens: int,
+    shows: str,
 ) -> Looked:
     """Let the reviewer look, as often as it may; nothing is asked where it may not.
 
-    Looks that were answered before a restart are made again from the tree, not asked for again.
+    Such a turn is asked for without a schema, since a look is no JSON. An answer that is a review already is the review.
 
     Raises:
         ServingError: the server did not answer.
@@ -64,38 +68,28 @@ async def look_first(
         "look-review", looks=rules.looks, most_requests=MOST_REQUESTS, look_tokens=rules.look_tokens
     )
     messages[-1] = messages[-1] | {"content": f"{messages[-1]['content']}\n\n{offer}"}
-    name = purpose if item is not None else f"{purpose} look"
-    kept = deps.reader.answers_of(task.id, task.attempt, task.round, name) if item is None else {}
-    asked: list[ChatAnswer] = []
+    asked: list[StoredAnswer] = []
     while talk.left(task.round):
-        number = seq * SEQS + len(talk.turns)
         conversation = [*messages, *talk.messages(task.round)]
-        text = kept.get(number, "")
-        if not text:
-            try:
-                answer = await call_model(
-                    deps,
-                    Role.REVIEWER,
-                    task,
-                    purpose=name,
-                    exam_item=item,
-                    prompt_version=version,
-                    messages=conversation,
-                    max_tokens=max_tokens,
-                    seq=number,
-                )
-            except (CutByLength, BadAnswer):
-                return Looked(conversation, asked)  # the review is asked for, with a schema
-            text = answer.text
-            if not talk.asks(text, task.round):
-                return Looked(conversation, asked, answer)
-            asked.append(answer)
-        elif not talk.asks(text, task.round):
-            return Looked(conversation, asked)
-        async with deps.project_lock(task.project_id):
-            turn = await asyncio.to_thread(talk.take, number, task.round, text)
-        if item is None and number not in kept:
-            _keep(deps, task, turn, len(talk.turns), name)
+        try:
+            answer = await call_model(
+                deps,
+                Role.REVIEWER,
+                task,
+                purpose=purpose if item is not None else f"{purpose} look",
+                exam_item=item,
+                prompt_version=version,
+                messages=conversation,
+                max_tokens=max_tokens,
+                seq=seq * SEQS + len(talk.turns),
+                shows=shows,
+            )
+        except (CutByLength, BadAnswer):
+            return Looked(conversation, asked)  # the review is asked for, with a schema
+        if not talk.asks(answer.text, task.round):
+            return Looked(conversation, asked, answer)
+        asked.append(answer)
+        await _show(deps, task, Role.REVIEWER, talk, answer, keep=item is None)
     return Looked([*messages, *talk.messages(task.round)], asked)
 
 
@@ -118,12 +112,6 @@ def _talk(deps: Dependencies, subject: Change, room: int) -> LookTalk:
     )
 
 
-def _keep(deps: Dependencies, task: Task, turn: LookedTurn, number: int, name: str) -> None:
-    with deps.store.transaction() as tx:
-        call = tx.read.call_of(task.id, task.attempt, task.round, name, turn.call_id)
-        tx.add_looks(call, records(task, Role.REVIEWER, turn, number))
-
-
 MOST_PATHS = 20
 """Paths that are kept of one look."""
 
@@ -142,7 +130,7 @@ async def ask_looking(
     while True:
         looked = talk.messages(task.round, after=after) if talk else []
         text = await ask(deps, task, material.writer, purpose, version, [*messages, *looked])
-        if text is None or not await took_look(deps, material):
+        if text is None or not await _took_look(deps, material):
             return text
 
 
@@ -151,25 +139,31 @@ async def restore_looks(deps: Dependencies, material: Material) -> None:
     task, talk = material.task, material.talk
     if talk is None:
         return
-    for turn in deps.reader.looks_asked(task.id, task.attempt, role=material.writer):
-        async with deps.project_lock(task.project_id):
-            await asyncio.to_thread(talk.take, turn.call_id, turn.round, turn.text)
-    await took_look(deps, material)
+    for answer in deps.reader.looks_asked(task.id, task.attempt, role=material.writer):
+        await _show(deps, task, material.writer, talk, answer)
+    await _took_look(deps, material)
 
 
-async def took_look(deps: Dependencies, material: Material) -> bool:
+async def _took_look(deps: Dependencies, material: Material) -> bool:
     """Answer the newest answer of the round, if it asks to be shown something and was not judged yet."""
     task, talk = material.task, material.talk
     newest = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
     if talk is None or newest is None or newest.outcome != "ok" or not talk.asks(newest.text, task.round):
         return False
-    async with deps.project_lock(task.project_id):
-        turn = await asyncio.to_thread(talk.take, newest.call_id, task.round, newest.text)
-    number = sum(other.round == task.round for other in talk.turns)
-    with deps.store.transaction() as tx:
-        kept = records(task, material.writer, turn, number)
-        tx.add_looks(newest.call_id, kept)
+    await _show(deps, task, material.writer, talk, newest)
     return True
+
+
+async def _show(
+    deps: Dependencies, task: Task, role: Role, talk: LookTalk, answer: StoredAnswer, *, keep: bool = True
+) -> None:
+    """Answer the looks of an answer, and keep what was asked where it is not kept yet."""
+    async with deps.project_lock(task.project_id):
+        turn = await asyncio.to_thread(talk.take, answer.call_id, answer.round, answer.text)
+    if keep and answer.outcome != LOOKED:
+        number = sum(other.round == turn.round for other in talk.turns)
+        with deps.store.transaction() as tx:
+            tx.add_looks(answer.call_id, records(task, role, turn, number))
 
 
 def records(task: Task, role: Role, turn: LookedTurn, number: int) -> list[Look]:
