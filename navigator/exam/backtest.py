@@ -17,7 +17,8 @@ from navigator.exam.candidates import OutOfTime, Rejected, kind_of, words_of_com
 from navigator.exam.items import head_of, keep_items, make_item, own_items, prepared, tell_progress
 from navigator.exam.making import Maker, maker_of
 from navigator.exam.mining import Commit, named_faulty, read_history, why_withheld
-from navigator.figures.exam import Backtest, Case, Share, caught_of, size_words
+from navigator.figures.exam import Backtest, Case, caught_of, size_words
+from navigator.figures.intervals import Share
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import GitError
 from navigator.journey.dependencies import Dependencies
