@@ -14,7 +14,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # No test asserts a duration, and Hypothesis is not to do so either: a busy machine is no fault.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "untimed",
+    deadline=None,
+    max_examples=int(os.environ.get("NAVIGATOR_EXAMPLES", "40")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("untimed")
 
 ROOT = Path(__file__).parent
@@ -23,15 +28,6 @@ ROOT = Path(__file__).parent
 WHOLE = (
     "agents/test_agent_killed.py",
     "journey/test_ahead.py",
-    "journey/test_conductor.py",
-    "journey/test_escalate.py",
-    "journey/test_exam_run.py",
-    "journey/test_faults.py",
-    "journey/test_looking_killed.py",
-    "journey/test_measuring.py",
-    "journey/test_on_events.py",
-    "journey/test_reconcile.py",
-    "journey/test_strategies.py",
     "cli/test_commands.py",
     "cli/test_context.py",
     "cli/test_dead_servers.py",
@@ -58,6 +54,9 @@ WHOLE = (
     "git/test_kinds.py",
 )
 
+SESSIONS = {"models", "swapped"}
+"""Fixtures of tests that run whole sessions with scripted models."""
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
@@ -72,7 +71,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if gone:
         raise pytest.UsageError(f"tests/conftest.py: WHOLE names what is not there: {', '.join(gone)}")
     for item in items:
-        if item.path in whole:
+        if item.path in whole or SESSIONS & {*getattr(item, "fixturenames", ())}:
             item.add_marker(pytest.mark.slow)
 
 

@@ -28,6 +28,8 @@ _GITCONFIG = """
     email = dev@example.org
 [init]
     defaultBranch = main
+[maintenance]
+    auto = false
 [protocol "file"]
     allow = always
 """

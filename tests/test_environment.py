@@ -40,6 +40,7 @@ def test_nothing_is_inherited() -> None:
         "user.name=Dev Eloper",
         "user.email=dev@example.org",
         "init.defaultbranch=main",
+        "maintenance.auto=false",
         "protocol.file.allow=always",
     ]
     left = {name for name in os.environ if name.startswith(("GIT_", "LC_", "XDG_", "PYTHON", "SSH_"))}

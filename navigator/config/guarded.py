@@ -150,8 +150,10 @@ def write_file(
                 os.rename(temporary, last, src_dir_fd=at, dst_dir_fd=at)
                 temporary = ""
         finally:
-            if temporary:
-                os.unlink(temporary, dir_fd=at)
+            # A signal may have come between the renaming and the next line.
+            with suppress(FileNotFoundError):
+                if temporary:
+                    os.unlink(temporary, dir_fd=at)
 
 
 def walk(top: Path | int, *, most: int, deepest: int) -> Iterator[tuple[str, int, str]]:

@@ -10,7 +10,7 @@ import subprocess
 import termios
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,7 @@ from navigator.store.writes.writer import Store
 from tests.e2e.conftest import end_conductor, navigator
 from tests.e2e.ptys import Pty
 from tests.e2e.tmux import Terminal
+from tests.replies import Replies
 from tests.tui import world
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
@@ -122,19 +123,11 @@ def plant(paths: StatePaths, name: str) -> None:
     connection.close()
 
 
-class Hostile(BaseHTTPRequestHandler):
+class Hostile(Replies):
     """A model server whose every word is planted."""
 
     def do_GET(self) -> None:
-        body = json.dumps({"object": "list", "data": [{"id": PLANTED, "owned_by": PLANTED}]}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        self.reply(200, {"object": "list", "data": [{"id": PLANTED, "owned_by": PLANTED}]})
 
 
 @pytest.fixture
@@ -198,6 +191,10 @@ def test_a_signal_gives_the_terminal_back(
     screens.wait_for("welcome")
     during = termios.tcgetattr(screens.master)
     assert during[3] & (termios.ECHO | termios.ICANON) == 0
+    screens.send("\x03")  # Ctrl+C leaves nothing, and the screens go on
+    screens.send("?")
+    screens.wait_for("YOUR OWN KEYS")
+    assert os.waitpid(screens.pid, os.WNOHANG) == (0, 0)
     os.kill(screens.pid, number)
     status = screens.ended()
     assert os.waitstatus_to_exitcode(status) == 128 + number
@@ -206,15 +203,6 @@ def test_a_signal_gives_the_terminal_back(
     for switched_off in (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l", b"\x1b[?2004l"):
         switched_on = switched_off[:-1] + (b"l" if switched_off.endswith(b"h") else b"h")
         assert screens.output.rfind(switched_off) > screens.output.rfind(switched_on)
-
-
-def test_ctrl_c_leaves_nothing_and_the_screens_go_on(ours: Callable[..., Pty], place: dict[str, str]) -> None:
-    screens = ours(place)
-    screens.wait_for("welcome")
-    screens.send("\x03")
-    screens.send("?")
-    screens.wait_for("YOUR OWN KEYS")
-    assert os.waitpid(screens.pid, os.WNOHANG) == (0, 0)
 
 
 def test_the_screens_come_back_after_setup(ours: Callable[..., Pty], place: dict[str, str]) -> None:
@@ -286,8 +274,8 @@ def test_the_terminal_closed_in_mid_work_and_the_work_continues(
     ours: Callable[..., Pty], place: dict[str, str]
 ) -> None:
     place["NAVIGATOR_TIME_SCALE"] = "0.15"
-    screens = ours(place, "demo", "--projects", "12", "--tasks", "60")
-    screens.wait_for("35B")  # the generator is loaded: of sixty tasks most are still to be written
+    screens = ours(place, "demo", "--projects", "6", "--tasks", "30")
+    screens.wait_for("35B")  # the generator is loaded: of thirty tasks most are still to be written
     screens.hang_up()
     _, status = os.waitpid(screens.pid, 0)
     screens.status = status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from math import comb
 
 import pytest
@@ -16,11 +17,12 @@ from navigator.figures.exam import (
     ExamScore,
     difference,
     exam_scores,
+    paired,
     prevalence,
     worth_words,
 )
 from navigator.figures.intervals import share
-from navigator.model.records import ExamCount, VerdictCount
+from navigator.model.records import ExamCount, ExamPair, VerdictCount
 from navigator.model.states import ExamSource, Verdict
 
 REVISE, APPROVE, UNREVIEWED = Verdict.REVISE, Verdict.APPROVE, Verdict.UNREVIEWED
@@ -264,3 +266,45 @@ def test_intervals_hold_the_truth_and_the_estimate_is_unbiased(
     assert 0.92 <= held["faulty"] / made <= 0.99
     assert 0.92 <= held["genuine"] / made <= 0.99
     assert sum(estimates) / made == pytest.approx(faulty, abs=0.03)
+
+
+def pairs(rng: random.Random, n: int, first: float, second: float, shared: float) -> list[ExamPair]:
+    """Verdicts of two readers of known skill on n faulty and n clean items; with `shared` the second says what the first says,
+    where that leaves its rate as it is."""
+    made: Counter[tuple[bool, Verdict, Verdict]] = Counter()
+    for faulty in (True, False):
+        right, other = (REVISE, APPROVE) if faulty else (APPROVE, REVISE)
+        for _ in range(n):
+            draw = rng.random()
+            again = draw if rng.random() < shared else rng.random()
+            made[faulty, right if draw < first else other, right if again < second else other] += 1
+    return [
+        ExamPair(model="r", prompt_version="v", faulty=faulty, first=one, second=two, n=count)
+        for (faulty, one, two), count in made.items()
+    ]
+
+
+@pytest.mark.parametrize(("first", "second", "shared"), [(0.5, 0.5, 0.0), (0.85, 0.95, 0.7)])
+def test_the_gain_of_a_second_model_is_covered_in_as_many_runs_as_it_says(
+    first: float, second: float, shared: float
+) -> None:
+    rng, hits = random.Random(7), Counter[str]()
+    for _ in range(200):
+        found = paired(pairs(rng, 40, first, second, shared))
+        for name, side in (("sensitivity", found.sensitivity), ("specificity", found.specificity)):
+            assert side.gain is not None
+            hits[f"{name} gain"] += side.gain.low <= second - first <= side.gain.high
+            hits[f"{name} first"] += side.first.low <= first <= side.first.high
+            hits[f"{name} second"] += side.second.low <= second <= side.second.high
+    # 95 %: of 200 runs, fewer than 181 happen by chance once in 1,000 times.
+    assert min(hits.values()) >= 181, hits
+
+
+def test_synthetic_cases_count_only_while_there_is_nothing_else() -> None:
+    synthetic = ExamSource.SYNTHETIC
+    alone = [count(REVISE, 12, source=synthetic), count(APPROVE, 12, source=synthetic, faulty=False)]
+    (score,) = exam_scores(alone)
+    assert "24 synthetic cases, which flatter every model" in worth_words(score)
+    assert score.sensitivity.n == 12 and score.basis == "synthetic cases, which flatter every model"
+    (score,) = exam_scores([*alone, count(REVISE, 3)])
+    assert score.sensitivity.n == 3 and "synthetic" not in score.basis

@@ -143,7 +143,11 @@ def git(folder: Path, *words: str, input: bytes | None = None) -> str:
     }
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     done = subprocess.run(
-        ["git", "-C", str(folder), *words], input=input, env=kept | identity, capture_output=True, check=False
+        ["git", "-C", str(folder), "-c", "maintenance.auto=false", *words],
+        input=input,
+        env=kept | identity,
+        capture_output=True,
+        check=False,
     )
     assert done.returncode == 0, f"git {' '.join(words)}: {done.stderr.decode()}"
     return done.stdout.decode("utf-8", "surrogateescape").strip()
@@ -154,9 +158,10 @@ def make_repository(folder: Path, files: Mapping[str, bytes]) -> Path:
     write(folder, files)
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "--quiet", "--template=", "--initial-branch=main")
-    git(folder, "config", "user.name", "A Developer")
-    git(folder, "config", "user.email", "dev@example.invalid")
-    git(folder, "config", "navigator.sample", "true")
+    with (folder / ".git" / "config").open("a") as config:
+        config.write(
+            "[user]\n\tname = A Developer\n\temail = dev@example.invalid\n[navigator]\n\tsample = true\n"
+        )
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "-m", "As it was")
     return folder

@@ -1,8 +1,12 @@
-"""What is made under a swap is what the stage would have made, is used once, and is left when anything about it changed."""
+"""What is made under a swap is what the stage would have made, is used once, and is left when anything about it changed.
+
+And one whole session of the rehearsal, looked at from all sides.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections import Counter
 from pathlib import Path
@@ -19,18 +23,25 @@ from navigator.journey.prompts.material import gather
 from navigator.journey.recovery import Storage
 from navigator.model.snapshot import SchedulerSnapshot, TaskView
 from navigator.model.states import Role, TaskState
-from tests.journey.support import REHEARSAL, Desk, git, make_repository
+from navigator.schedule.forecast import PUBLISHED
+from tests.journey.support import PATIENCE, REHEARSAL, Desk, git, make_repository
 
 FILES = {"app.py": b"def load(path, found=[]):\n    return found\n"}
 
 
+SETTINGS = (
+    REHEARSAL.replace("[reviewer]", "logprobs = true\n[reviewer]")
+    + "[batch]\nquiet_minutes = 10\nrevisions = 0\n"
+)
+
+
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    desk = Desk.make(tmp_path, REHEARSAL)
+    desk = Desk.make(tmp_path, SETTINGS)
     monkeypatch.setenv("NAVIGATOR_CONFIG", str(desk.config))
-    desk.json("project", "add", str(make_repository(tmp_path / "code", FILES)), "--check", "true")
+    desk.read("project", "add", str(make_repository(tmp_path / "code", FILES)), "--check", "true")
     for number in range(2):
-        desk.json("task", "add", "code", f"Remove mutable default arguments from app.py ({number})")
+        desk.read("task", "add", "code", f"Remove mutable default arguments from app.py ({number})")
     return desk
 
 
@@ -72,7 +83,7 @@ def test_a_prompt_is_used_for_what_it_was_made_of_and_for_nothing_else(
         assert again.prompted.messages == gathered.prompted.messages
 
 
-def test_a_session_reads_each_proposal_once_and_its_first_reviews_are_ready(
+def test_a_session_says_when_it_reviews_reads_each_proposal_once_and_keeps_how_sure_the_writer_was(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned: list[str] = []
@@ -84,23 +95,50 @@ def test_a_session_reads_each_proposal_once_and_its_first_reviews_are_ready(
     )
     taken: list[object] = []
 
-    async def run(deps: Any) -> Any:
-        conductor = Conductor(deps, RunOptions(until="reviewed"))
+    class Noted(dict[Any, Any]):
+        def pop(self, *key: Any) -> Any:
+            taken.append(super().pop(*key))
+            return taken[-1]
 
-        class Noted(dict[Any, Any]):
-            def pop(self, *key: Any) -> Any:
-                taken.append(super().pop(*key))
-                return taken[-1]
-
+    async def run(deps: Any) -> tuple[Any, Any, float]:
+        conductor = Conductor(deps, RunOptions())
         deps.prepared = Noted()
-        await conductor.run()
-        return conductor._status()["ahead"]
+        running = asyncio.create_task(conductor.run())
+
+        async def until(condition: Any) -> None:
+            while not condition():
+                assert not running.done()
+                await asyncio.sleep(0.01)
+
+        try:
+            await until(lambda: len(deps.reader.tasks({TaskState.AWAITING_REVIEW})) == 2)
+            await until(lambda: conductor._status()["next_review"])
+            told = conductor._status()["next_review"]
+            assert conductor._live.figures.swap_in == PUBLISHED.swap_in  # nothing was swapped yet
+            conductor.review_now()
+            conductor._wake.set()
+            await until(lambda: len(deps.reader.tasks({TaskState.AWAITING_APPROVAL})) == 2)
+            await until(lambda: conductor._live.figures.swap_in != PUBLISHED.swap_in)
+            return told, conductor._status()["ahead"], conductor._live.figures.swap_in
+        finally:
+            conductor.stop("the test is over")
+            await running
 
     with locked_dependencies(desk.paths, time_scale=0.0) as deps:
-        told = asyncio.run(run(deps))
+        told, ahead, swap_in = asyncio.run(asyncio.wait_for(run(deps), PATIENCE))
         reviews = [one.id for one in deps.reader.proposals() if one.review is not None]
         (back, *_) = [swap for swap in deps.reader.swaps(9) if swap.to_role is Role.REVIEWER]
-    assert sorted(planned) == sorted(reviews)
-    assert told["prompts"] == len(reviews) > 0
-    assert sum(isinstance(one, review.Planned) for one in taken) == len(reviews)
+        written, read = (deps.reader.calls(role=role) for role in (Role.GENERATOR, Role.REVIEWER))
+    assert told["why"] == "when no task came for 10 min" and 0 < told["seconds"] <= 600
+    assert swap_in < PUBLISHED.swap_in, "swaps are known as they were measured"
+    assert sorted(planned) == sorted(reviews) and len(reviews) == 2
+    assert ahead["prompts"] == sum(isinstance(one, review.Planned) for one in taken) == len(reviews)
     assert back.filled_with["prompts"] > 0
+    # Entropy is asked for only where the settings say so, kept with call and change, shown and counted.
+    assert all(call.entropy_mean and call.entropy_peak for call in written)
+    assert {call.entropy_mean for call in read} == {None}
+    (first, *_) = json.loads(desk.read("proposals", "--json"))["proposals"]
+    assert first["entropy_mean"] == {call.task_id: call.entropy_mean for call in written}[first["task_id"]]
+    assert "bits a token" in desk.read("diff", first["id"])
+    (mean,) = json.loads(desk.read("stats", "reviewer", "--json"))["uncertainty"]
+    assert mean["verdict"] == "too few to tell" and mean["revise"] + mean["approve"] == 2

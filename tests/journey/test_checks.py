@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
-
 import pytest
 
 from navigator.engine.conductor import Conductor
 from navigator.model.states import CheckOutcome, LandingState, TaskState
-from navigator.sandbox import probe as probing
 from navigator.sandbox.probe import Sandbox
-from tests.journey.room import BAD, CHECK, CODE_TESTED, GOOD, TESTED, TESTS, Room, block, saying
-from tests.journey.scripted_models import Models
-from tests.journey.support import PATIENCE, Desk, git, make_repository, why_left_out
-from tests.sandbox.support import needs_sandbox, processes_saying
+from tests.journey.room import BAD, CHECK, CODE_TESTED, GOOD, TESTS, Room, block, saying
+from tests.journey.support import git, why_left_out
+from tests.sandbox.support import needs_sandbox
 
 PASSED, FAILED, UNTESTED = CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.UNTESTED
 FAILED_BEFORE = CheckOutcome.FAILED_BEFORE
@@ -100,11 +95,11 @@ class TestSandboxed:
         assert len(room.models.read_by) == 1 and "3 * x" not in room.models.read_by[0][-1]["content"]
         assert not [call for call in room.read().calls() if call.repeat]
 
-    @pytest.mark.parametrize("second", ["What a pity.", "NO_CHANGE: the test is wrong", ""])
+    @pytest.mark.parametrize("second", ["What a pity.", ""])
     def test_a_failure_that_is_not_mended_is_reviewed(
         self, room: Room, monkeypatch: pytest.MonkeyPatch, second: str
     ) -> None:
-        """The repair does not apply; the writer keeps its change; or it is not loaded any more, and a swap costs too much."""
+        """The repair does not apply, or the writer is not loaded any more, and a swap costs too much."""
         if not second:
             monkeypatch.setattr(Conductor, "_at_hand", lambda self, role: False)
         room.models.write = saying(BAD, second or GOOD)
@@ -129,49 +124,3 @@ def test_without_a_sandbox_it_is_untested_and_continues(room: Room, monkeypatch:
     assert said.outcome is UNTESTED and said.detail == "no sandbox: none\n\nGet it."
     assert room.task(proposal.task_id).state is TaskState.AWAITING_APPROVAL
     assert why_left_out(room.read(), proposal.id) == ""
-
-
-def test_unsandboxed_is_a_choice_that_works(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probing, "_probe", lambda path: pytest.fail("not asked for"))
-    room.settle(checks="unsandboxed = true")
-    room.models.write = saying(BAD, GOOD)
-    room.add()
-    assert room.tests(room.done().task_id).outcome is PASSED and len(room.models.written) == 2
-
-
-@pytest.mark.sandbox
-@pytest.mark.slow
-@needs_sandbox
-def test_killed_while_tests_run_the_next_conductor_runs_them_again(tmp_path: Path, models: Models) -> None:
-    """Kill -9 in `checking`: nothing of the run survives, no model is asked twice, and the end is as without the kill."""
-    models.write = saying(BAD, GOOD)
-    desk = Desk.make(tmp_path / "desk", models.settings)
-    path = make_repository(tmp_path / "code", {name: str(text).encode() for name, text in TESTED.items()})
-    # The base's run must not be the one that is caught: it does without the wait.
-    nap = "sleep 3.45319"
-    desk.run(
-        "project", "add", str(path), "--name", "code", "--check", f"grep -q 'x + x' app.py || {nap}; {CHECK}"
-    )
-    desk.run("task", "add", "code", "Make double() multiply", "--file", "app.py")
-    child = desk.start("run", "--until", "idle")
-    deadline = time.monotonic() + PATIENCE
-    while not processes_saying(nap):
-        assert child.poll() is None and time.monotonic() < deadline
-        time.sleep(0.02)
-    child.kill()
-    child.wait()
-    while processes_saying(nap):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    with desk.reading() as store:
-        assert store.task("T1").state is TaskState.CHECKING
-    assert len(models.written) == 1
-    desk.run("run", "--until", "idle")
-    with desk.reading() as store:
-        proposal = store.proposals(task_id="T1")[-1]
-        assert store.task("T1").state is TaskState.AWAITING_APPROVAL
-        assert {check.name: check.outcome for check in proposal.checks}["tests"] is PASSED
-        assert store.call_counts()["repeated"] == 0
-    assert len(models.written) == 2
-    assert list((desk.root / "checks").glob("*")) == []
-    assert git(path, "status", "--porcelain") == ""

@@ -21,7 +21,6 @@ from navigator.journey import land
 from navigator.landing.plan import LandingPlan
 from navigator.model.models import Decision, Landing
 from navigator.model.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
-from navigator.sheet.marks import batch_choice
 from tests.journey.room import CODE, Room, edit, saying, text_of
 from tests.journey.scripted_models import Messages, Models, settings
 from tests.journey.support import commits_of_proposals, git
@@ -79,19 +78,6 @@ def test_an_unreachable_reviewer_leaves_the_task_waiting_and_the_session_says_so
     assert session["verdicts"] == {"approve": 1, "revise": 0, "unreviewed": 0}
     session = room.work()
     assert (session["proposals"], session["rounds"], sum(session["verdicts"].values())) == (0, 0, 0)
-
-
-def test_a_review_that_cannot_be_read_twice_is_no_approval(room: Room, models: Models) -> None:
-    models.read = lambda messages: "LGTM!"
-    proposal = room.done()
-    assert proposal.review is not None
-    assert (proposal.review.verdict, proposal.review.stated_verdict) == (Verdict.UNREVIEWED, None)
-    assert len(models.read_by) == 2
-    # It goes to the developer all the same, and no batch key covers it.
-    assert room.task(proposal.task_id).state is TaskState.AWAITING_APPROVAL
-    choice = batch_choice(room.read(), unseen=True)
-    assert choice.taken == ()
-    assert [mark.kind.value for _, mark in choice.left_out] == ["unreviewed"]
 
 
 def test_a_repair_is_told_what_was_wrong_and_is_no_round(room: Room, models: Models) -> None:

@@ -67,78 +67,68 @@ def test_a_second_reading_stands_beside_the_first_and_decides_nothing(place: Pla
     assert [row.verdict for row in room.read().verdict_counts()] == [Verdict.APPROVE]  # the first one counts
 
 
-def test_nothing_leaves_a_project_that_does_not_allow_it(place: Place) -> None:
-    place.room.queue()
-    place.room.work()
-    with pytest.raises(Conflict, match="does not let"):
-        place.escalate("P1", final=True)
-    place.room.act("project.set", name="code", escalate=True)
-    place.escalate("P1", final=True)
-    # Taken back before it was sent: what is asked at the time of sending decides.
-    place.room.act("project.set", name="code", escalate=False)
-    place.room.work()
-    (proposal,) = place.room.proposals()
-    assert place.state() is TaskState.AWAITING_APPROVAL
-    assert proposal.final_review is not None and proposal.final_review.verdict is Verdict.UNREVIEWED
-    assert place.cloud.read_by == []
-
-
-def test_the_final_model_reads_what_was_shown_and_its_price_is_counted(place: Place) -> None:
+def test_the_final_model_reads_what_was_shown_where_it_may_and_its_price_is_counted(place: Place) -> None:
     room, cloud = place.room, place.cloud
-    cloud.read = lambda messages: Said(approval(), usage=(3_000, 400))
     room.queue()
     room.work()
+    with pytest.raises(Conflict, match="does not let"):
+        place.escalate("P1", final=True)
     room.act("project.set", name="code", escalate=True)
+    # Without a terminal nothing is sent unless it is said.
+    done = CliRunner().invoke(cli, ["escalate", "P1", "--final"])
+    assert isinstance(done.exception, NavigatorError) and "before you confirm" in str(done.exception)
+    assert place.state() is TaskState.AWAITING_APPROVAL
+    # Taken back before it was sent: what is asked at the time of sending decides.
+    place.escalate("P1", final=True)
+    room.act("project.set", name="code", escalate=False)
+    room.work()
+    (proposal,) = room.proposals()
+    assert place.state() is TaskState.AWAITING_APPROVAL
+    assert proposal.final_review is not None and proposal.final_review.verdict is Verdict.UNREVIEWED
+    assert cloud.read_by == []
+    # One that does not answer gives the proposal back.
+    room.act("project.set", name="code", escalate=True)
+    cloud.read = lambda messages: Refusal(401)
+    place.escalate("P1", final=True)
+    room.work()
+    (task,) = room.read().tasks()
+    assert task.state is TaskState.AWAITING_APPROVAL and not task.escalated
+    assert task.reason.startswith("The final model did not answer")
+    cloud.read = lambda messages: Said(approval(), usage=(3_000, 400))
     question = Escalate(proposals=(Pinned(id="P1"),), final=True).question(room.read())
     assert question is not None
     shown = "\n".join(question.lines)
-    assert READER in shown and "app.py" in shown and place.cloud.url.removeprefix("http://") in shown
+    assert READER in shown and "app.py" in shown and cloud.url.removeprefix("http://") in shown
     row = place.escalate("P1", final=True)["proposals"][0]
+    before = read_costs(room.read(), "").made.final_reviews
     room.work()
-    (sent,) = cloud.read_by
+    sent = cloud.read_by[-1]
     assert row["characters"] == sum(len(message["content"]) for message in sent)
     assert f"{row['characters']:,} characters" in shown and list(row["files"]) == ["app.py"]
     (proposal,) = room.proposals()
     assert proposal.review is not None and proposal.final_review is not None
     assert proposal.final_review.price == pytest.approx((2 * 3_000 + 10 * 400) / 1e6)
     spent = read_costs(room.read(), "").made
-    assert (spent.final_reviews, spent.final_price) == (1, proposal.final_review.price)
+    assert (spent.final_reviews - before, spent.final_price) == (1, proposal.final_review.price)
     assert place.state() is TaskState.AWAITING_APPROVAL
 
 
-def test_a_final_model_that_does_not_answer_gives_the_proposal_back(place: Place) -> None:
-    place.cloud.read = lambda messages: Refusal(401)
-    place.room.queue()
+def test_a_change_that_holds_a_secret_is_not_offered_to_it(place: Place) -> None:
+    """In a line, or in the name of a file."""
+    place.room.models.write = lambda messages: (
+        block(f"key_{KEY}_x.py", "", "x = 1\n")
+        if "name" in text_of(messages[1:])
+        else block("new.py", "", f"TOKEN = '{KEY}'\n")
+    )
+    for text in ("Line", "File of a name"):
+        place.room.queue(text, files=[])
     place.room.work()
     place.room.act("project.set", name="code", escalate=True)
-    place.escalate("P1", final=True)
-    place.room.work()
-    (task,) = place.room.read().tasks()
-    assert task.state is TaskState.AWAITING_APPROVAL and not task.escalated
-    assert task.reason.startswith("The final model did not answer")
-
-
-def test_without_a_terminal_nothing_is_sent_unless_it_is_said(place: Place) -> None:
-    place.room.queue()
-    place.room.work()
-    place.room.act("project.set", name="code", escalate=True)
-    done = CliRunner().invoke(cli, ["escalate", "P1", "--final"])
-    assert isinstance(done.exception, NavigatorError) and "before you confirm" in str(done.exception)
-    assert place.state() is TaskState.AWAITING_APPROVAL
-
-
-@pytest.mark.parametrize("where", ["line", "name"])
-def test_a_change_that_holds_a_secret_is_not_offered_to_it(place: Place, where: str) -> None:
-    new = f"key_{KEY}_x.py" if where == "name" else "new.py"
-    content = f"TOKEN = '{KEY}'\n" if where == "line" else "x = 1\n"
-    place.room.models.write = lambda messages: block(new, "", content)
-    place.room.queue(files=[])
-    place.room.work()
-    place.room.act("project.set", name="code", escalate=True)
-    with pytest.raises(Conflict, match="may not leave this machine") as refused:
-        place.escalate("P1", final=True)
-    assert KEY not in str(refused.value)
-    assert place.state() is TaskState.AWAITING_APPROVAL
+    for proposal in place.room.proposals():
+        with pytest.raises(Conflict, match="may not leave this machine") as refused:
+            place.escalate(proposal.id, final=True)
+        assert KEY not in str(refused.value)
+    assert {task.state for task in place.room.read().tasks()} == {TaskState.AWAITING_APPROVAL}
 
 
 # The final reading of every change, or of what touches a careful path
@@ -152,21 +142,7 @@ def cloud(room: Room) -> Iterator[Models]:
         yield cloud
 
 
-def test_the_final_model_reads_last_and_what_it_says_decides_nothing(
-    room: Room, models: Models, cloud: Models
-) -> None:
-    cloud.read = lambda messages: approval(findings=[objection("    return x * 2")], verdict="REVISE")
-    proposal = room.done()
-    task = proposal.task_id
-    assert proposal.review is not None and proposal.final_review is not None
-    assert (proposal.review.verdict, proposal.final_review.verdict) == (Verdict.APPROVE, Verdict.REVISE)
-    assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    assert (len(models.read_by), len(cloud.read_by), len(models.written)) == (1, 1, 1)
-    # The revise rate is the reviewer's.
-    assert [row.verdict for row in room.read().verdict_counts()] == [Verdict.APPROVE]
-
-
-@pytest.mark.parametrize(("allowed", "pattern"), [(True, "*.py"), (False, "*.py"), (True, "auth/**")])
+@pytest.mark.parametrize(("allowed", "pattern"), [(False, "*.py"), (True, "auth/**")])
 def test_what_touches_a_careful_path_is_read_last_where_it_may_leave(
     room: Room, models: Models, cloud: Models, allowed: bool, pattern: str
 ) -> None:
@@ -176,13 +152,18 @@ def test_what_touches_a_careful_path_is_read_last_where_it_may_leave(
     room.config.write_text(f"{text}{entry}", encoding="utf-8")
     proposal = room.done()
     task = proposal.task_id
-    sent = allowed and pattern == "*.py"
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    assert (proposal.final_review is not None) is sent and len(cloud.read_by) == sent
+    assert proposal.final_review is None and cloud.read_by == []
+    # The same where it may leave and is touched.
+    room.config.write_text(
+        f"{text}{entry.replace('false', 'true').replace('auth/**', '*.py')}", encoding="utf-8"
+    )
+    assert room.done("Again").final_review is not None and len(cloud.read_by) == 1
 
 
 def test_only_what_the_reviewer_is_done_with_is_sent(room: Room, models: Models, cloud: Models) -> None:
-    """A change that is revised is read once at its end, not once a round."""
+    """A change that is revised is read once at its end, not once a round; and what the final model says decides nothing."""
+    cloud.read = lambda messages: approval(findings=[objection("    return 2 * x")], verdict="REVISE")
     models.read = lambda messages: (
         approval(findings=[objection("    return x * 2")], verdict="REVISE")
         if len(models.read_by) == 1
@@ -193,28 +174,34 @@ def test_only_what_the_reviewer_is_done_with_is_sent(room: Room, models: Models,
     room.work()
     newest = room.proposals()[-1]
     assert newest.round == 1
-    assert newest.final_review is not None
-    assert len(cloud.read_by) == 1
+    assert newest.review is not None and newest.final_review is not None
+    assert (newest.review.verdict, newest.final_review.verdict) == (Verdict.APPROVE, Verdict.REVISE)
+    assert room.task(newest.task_id).state is TaskState.AWAITING_APPROVAL
+    assert (len(models.read_by), len(cloud.read_by), len(models.written)) == (2, 1, 2)
+    # The revise rate is the reviewer's.
+    assert [row.verdict for row in room.read().verdict_counts()] == [Verdict.REVISE]
     assert "return 2 * x" in text_of(cloud.read_by[0])
 
 
-@pytest.mark.parametrize("where", ["the change", "a file of the name"])
 def test_what_a_model_is_never_shown_does_not_leave_the_machine(
-    room: Room, models: Models, cloud: Models, where: str
+    room: Room, models: Models, cloud: Models
 ) -> None:
     """A key in the change itself is read by the reviewer here, marked for the developer, and sent to nobody else."""
     models.write = lambda messages: (
-        edit(f'return x * 2  # token = "{KEY}"')
-        if where == "the change"
-        else block(".env", "", "TOKEN=1\n") + edit("x")
+        block(".env", "", "TOKEN=1\n") + edit("x")
+        if "withheld" in text_of(messages[1:])
+        else edit(f'return x * 2  # token = "{KEY}"')
     )
-    proposal = room.done()
-    assert room.task(proposal.task_id).state is TaskState.AWAITING_APPROVAL
-    assert proposal.review is not None and proposal.final_review is not None
-    assert (len(models.read_by), cloud.read_by) == (1, [])
-    assert proposal.final_review.verdict is Verdict.UNREVIEWED
-    assert proposal.final_review.summary.startswith("Not sent to the final model. ")
-    assert KEY not in proposal.final_review.summary
+    for text in ("Write a key", "Write a withheld file"):
+        room.queue(text)
+    room.work()
+    assert (len(models.read_by), cloud.read_by) == (2, [])
+    for proposal in room.proposals():
+        assert room.task(proposal.task_id).state is TaskState.AWAITING_APPROVAL
+        assert proposal.review is not None and proposal.final_review is not None
+        assert proposal.final_review.verdict is Verdict.UNREVIEWED
+        assert proposal.final_review.summary.startswith("Not sent to the final model. ")
+        assert KEY not in proposal.final_review.summary
 
 
 def test_an_unreachable_final_model_keeps_the_task_until_it_answers(

@@ -6,11 +6,8 @@ import asyncio
 import itertools
 import json
 import re
-import subprocess
-import sys
 from datetime import time
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,14 +17,10 @@ from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import Conflict
 from navigator.model.models import utc_now
 from navigator.model.records import ExamAnswer
-from navigator.model.states import ExamSource, Role, TaskState, Verdict
-from navigator.sheet.statistics.page import PageQuestion, document
-from navigator.sheet.statistics.reviewer import exam_tables
-from navigator.store.reads.reader import Reader
+from navigator.model.states import Role, TaskState, Verdict
 from tests.journey.exam_items import add_item
 from tests.journey.room import CODE, Room, edit, text_of
-from tests.journey.scripted_models import Models, Refusal, approval, objection, settings
-from tests.journey.support import hurry
+from tests.journey.scripted_models import READER, Models, Refusal, approval, objection
 
 RIGHT = CODE.replace("x + x", "x * 2")
 WRONG = CODE.replace("x + x", "x * 3")
@@ -42,10 +35,6 @@ def room(room: Room) -> Room:
         else approval()
     )
     return room
-
-
-def examined(reader: Reader) -> dict[str, Any]:
-    return document(exam_tables(reader, PageQuestion()))["exam"]  # type: ignore[no-any-return]
 
 
 def prepare(room: Room, pairs: int) -> None:
@@ -95,32 +84,30 @@ def test_items_are_asked_within_their_share_and_leave_no_trace_of_work(room: Roo
         assert answer.model == "scripted/reader"
 
 
-def test_what_one_batch_is_too_small_for_is_saved_for_the_next(room: Room) -> None:
+def test_what_one_batch_is_too_small_for_is_saved_for_the_next_and_at_night_all_are_asked(
+    room: Room,
+) -> None:
     prepare(room, 2)
     set_exam(room, "share = 0.25")  # an item for three reviews
-    for _ in range(2):
-        room.queue()
-    room.work()
-    assert not answers(room)
-    for _ in range(2):
-        room.queue()
-    room.work()
-    assert len(answers(room)) == 1
-
-
-def test_at_night_an_idle_reviewer_answers_them_all(room: Room) -> None:
-    prepare(room, 3)
+    for number in range(2):
+        for _ in range(2):
+            room.queue()
+        room.work()
+        assert len(answers(room)) == number
     set_exam(room, 'share = 0\nhours = "00:00-00:00"')
-    room.queue()
     room.work()
-    assert not answers(room)  # no share, and an empty stretch of the day
+    assert len(answers(room)) == 1  # no share, and an empty stretch of the day
     set_exam(room, 'hours = "00:00-23:59"')
     room.work()
-    assert len(answers(room)) == 6
+    assert len(answers(room)) == 4
 
 
 def test_an_item_that_was_not_answered_is_asked_again_and_counted_once(room: Room, models: Models) -> None:
     prepare(room, 1)
+    with room.world() as deps, deps.store.transaction() as tx:  # as a crash amid an item leaves it
+        tx.begin_call(Role.REVIEWER, purpose="exam", exam_item=1, prompt_version="v")
+        gone = deps.reader.exam_item(1).model_copy(update={"id": 0, "origin": "gone", "tree": "0" * 40})
+        assert tx.add_exam_item(gone)
     set_exam(room, 'hours = "00:00-23:59"')
     script, models.read = models.read, lambda messages: Refusal(503)
     room.work()
@@ -128,30 +115,21 @@ def test_an_item_that_was_not_answered_is_asked_again_and_counted_once(room: Roo
     models.read = script
     room.work()
     models.read = lambda messages: "I would rather not."
+    task = room.queue()
     room.work()
+    assert room.task(task).state is TaskState.AWAITING_APPROVAL, (
+        "an item whose commits are gone holds up nothing"
+    )
     assert sorted(answer.item_id for answer in answers(room)) == [1, 2]
+    outcomes = [call.outcome for call in room.read().calls() if call.exam_item == 1]
+    assert (outcomes[0], outcomes[-1]) == ("lost", "ok")
+    first = answers(room)[0].model_copy(update={"id": 0})
+    with room.world() as deps, pytest.raises(Conflict), deps.store.transaction() as tx:
+        tx.add_exam_answer(first)
     with room.world() as deps:
         add_item(deps, "code", {"app.py": f"# more\n{RIGHT}"}, faulty=False, origin="more")
     room.work()
     assert [answer.verdict for answer in answers(room)][2:] == [Verdict.UNREVIEWED]
-
-
-def test_a_crash_amid_an_item_means_that_it_is_asked_again(room: Room) -> None:
-    prepare(room, 1)
-    with room.world() as deps, deps.store.transaction() as tx:
-        tx.begin_call(Role.REVIEWER, purpose="exam", exam_item=1, prompt_version="v")
-    set_exam(room, 'hours = "00:00-23:59"')
-    room.work()
-    assert sorted(answer.item_id for answer in answers(room)) == [1, 2]
-    outcomes = [call.outcome for call in room.read().calls() if call.exam_item == 1]
-    assert outcomes == ["lost", "ok"]
-    (first, *_) = answers(room)
-    with (
-        room.world() as deps,
-        pytest.raises(Conflict),
-        deps.store.transaction() as tx,
-    ):
-        tx.add_exam_answer(first.model_copy(update={"id": 0}))
 
 
 def test_real_work_cuts_items_off(room: Room) -> None:
@@ -171,21 +149,6 @@ def test_real_work_cuts_items_off(room: Room) -> None:
             return [task.cancelled() for task in tasks], left
 
         assert asyncio.run(held()) == ([True, True, True], 1)
-
-
-def test_an_item_whose_commits_are_gone_holds_nothing_up(room: Room) -> None:
-    prepare(room, 1)
-    with room.world() as deps:
-        item = deps.reader.exam_item(1)
-        with deps.store.transaction() as tx:
-            lost = item.model_copy(update={"id": 0, "origin": "gone", "tree": "0" * 40})
-            assert tx.add_exam_item(lost)
-    set_exam(room, 'hours = "00:00-23:59"')
-    task = room.queue()
-    room.work()
-    room.work()
-    assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    assert sorted(answer.item_id for answer in answers(room)) == [1, 2]
 
 
 def test_the_server_is_sent_the_same_for_an_item_as_for_a_proposal(room: Room, models: Models) -> None:
@@ -212,67 +175,52 @@ def test_the_server_is_sent_the_same_for_an_item_as_for_a_proposal(room: Room, m
     assert of_work == of_item
 
 
-def give(deps: Dependencies, *, caught: int, passed: int, of: int) -> None:
-    """Store answers of the scripted reviewer to `of` faulty and `of` clean items."""
+def give(deps: Dependencies, of: int) -> None:
+    """Answers of the scripted reviewer to `of` faulty and `of` clean items, right in half of them."""
     version = deps.prompts.get("review").version
-    for faulty, right in ((True, caught), (False, passed)):
-        for number in range(of):
-            item = add_item(
-                deps,
-                "code",
-                {"app.py": f"# {faulty} {number}\n{RIGHT}"},
-                faulty=faulty,
-                origin=f"given {faulty} {number}",
-                source=ExamSource.MUTANT,
-            )
-            revise = (number < right) is faulty
-            with deps.store.transaction() as tx:
+    for faulty in (True, False):
+        made = add_item(deps, "code", {"app.py": f"# {faulty}\n{RIGHT}"}, faulty=faulty, origin=f"{faulty}")
+        like = deps.reader.exam_item(made)
+        with deps.store.transaction() as tx:
+            for number in range(of):
+                item = tx.add_exam_item(like.model_copy(update={"id": 0, "origin": f"{faulty} {number}"}))
+                assert item is not None
+                verdict = Verdict.REVISE if number % 2 else Verdict.APPROVE
                 tx.add_exam_answer(
                     ExamAnswer(
                         item_id=item,
-                        verdict=Verdict.REVISE if revise else Verdict.APPROVE,
-                        model="scripted/reader",
+                        verdict=verdict,
+                        model=READER,
                         prompt_version=version,
                         at=utc_now(),
                     )
                 )
 
 
-def test_the_revise_of_a_reviewer_no_better_than_chance_is_advice(room: Room, models: Models) -> None:
-    models.write = lambda messages: edit("return x * 3")
-    with room.world() as deps:
-        give(deps, caught=8, passed=8, of=16)
-    task = room.queue()
-    room.work()
-    assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    (proposal,) = room.proposals()
-    assert proposal.review is not None
-    assert proposal.review.verdict is Verdict.REVISE
-    assert proposal.review.advice == "the exam found this reviewer no better than chance, J = 0.00"
-    assert len(proposal.review.findings) == 1
-    (count,) = room.read().verdict_counts()
-    assert (count.verdict, count.n) == (Verdict.REVISE, 1)
-
-
 @pytest.mark.parametrize(
-    ("caught", "passed", "of", "more"),
-    [(5, 5, 10, ""), (8, 8, 16, "demote = false")],
-    ids=["too few items", "switched off"],
+    ("of", "more", "advice"),
+    [
+        (16, "", "the exam found this reviewer no better than chance, J = 0.00"),
+        (10, "", ""),
+        (16, "demote = false", ""),
+    ],
+    ids=["chance", "too few items", "switched off"],
 )
-def test_a_revise_keeps_its_power(
-    room: Room, models: Models, caught: int, passed: int, of: int, more: str
+def test_the_revise_of_a_reviewer_no_better_than_chance_is_advice(
+    room: Room, models: Models, of: int, more: str, advice: str
 ) -> None:
-    answers = itertools.chain(["return x * 3"], itertools.repeat("return x * 4"))
-    models.write = lambda messages: edit(next(answers))
+    lines = itertools.chain(["return x * 3"], itertools.repeat("return x * 4"))
+    models.write = lambda messages: edit(next(lines))
     set_exam(room, more)
     with room.world() as deps:
-        give(deps, caught=caught, passed=passed, of=of)
+        give(deps, of)
     room.queue()
     room.work()
     first, *later = room.proposals()
-    assert first.review is not None
-    assert (first.review.verdict, first.review.advice) == (Verdict.REVISE, "")
-    assert later, "it was sent back"
+    assert first.review is not None and len(first.review.findings) == 1
+    assert (first.review.verdict, first.review.advice) == (Verdict.REVISE, advice)
+    assert bool(later) is not bool(advice), "it is sent back unless it is advice"
+    assert sum(count.n for count in room.read().verdict_counts() if count.verdict is Verdict.REVISE) == 1
 
 
 def test_hours_may_go_over_midnight() -> None:
@@ -289,49 +237,3 @@ def test_items_come_by_turns_in_an_order_that_the_seed_gives() -> None:
     assert order == in_order(items, "a")
     assert order != in_order(items, "b")
     assert len({in_order(items, str(seed))[0] <= 6 for seed in range(20)}) == 2
-
-
-def test_a_rehearsal_reviewer_over_http_is_examined_by_the_conductor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hurry(monkeypatch)
-    # Its state is a rehearsal's from the start.
-    names = ("rehearsal/Qwen3.5-35B-A3B", "rehearsal/Qwen3.5-122B-A10B")
-    room = Room(tmp_path, Models(str, url="http://127.0.0.1:9", names=names), monkeypatch)
-    pairs, old = (
-        18,
-        "def check{0}(count):\n    if count > LIMIT:\n        raise ValueError(count)\n    return count\n",
-    )
-    room.commit({f"c{number}.py": old.format(number) for number in range(pairs)}, "Add checks")
-    with room.world() as deps:
-        for number in range(pairs):
-            name, text = f"c{number}.py", "Return the absolute value"
-            right = old.format(number).replace("return count", "return abs(count)")
-            wrong = right.replace("count >", "count >=")
-            place: dict[str, Any] = {"path": name, "line": 2}
-            add_item(deps, "code", {name: right}, faulty=False, origin=f"r{number}", text=text)
-            add_item(deps, "code", {name: wrong}, faulty=True, origin=f"w{number}", text=text, **place)
-    command = [sys.executable, "-m", "tests.scripted", "--role", "reviewer", "--time-scale", "0"]
-    command += ["--skill", "0.95", "0.95", "--faulty", ">="]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
-        assert server.stdout is not None
-        try:
-            url = f"http://127.0.0.1:{json.loads(server.stdout.readline())['port']}"
-            text = settings("http://127.0.0.1:9", url, names)
-            room.config.write_text(f'{text}[exam]\nhours = "00:00-23:59"\n', encoding="utf-8")
-            room.work()
-        finally:
-            server.terminate()
-    reader = room.read()
-    found = examined(reader)
-    assert reader.rehearsal and not reader.tasks()
-    assert found["items"] == 2 * pairs
-    assert found["faulty"]["n"] + found["clean"]["n"] + found["unreviewed"] == 2 * pairs
-    for share in ("sensitivity", "specificity"):
-        assert found[share]["low"] <= 0.95 <= found[share]["high"]
-    assert found["verdict"] == "worth it" and found["reason"]
-    keys = "items faulty clean sensitivity specificity by_source by_size youden genuine_share reason verdict cost"
-    assert set(keys.split()) <= found.keys()
-    assert found["genuine_share"] is None
-    assert found["cost"]["tokens"] > 0
-    assert found["named"]["value"] == 1.0

@@ -76,23 +76,24 @@ def test_a_commit_is_read_and_never_revised_or_landed(room: Room) -> None:
     assert differences(before, fingerprint(room.repository)) == []
 
 
-@pytest.mark.parametrize(
-    ("said", "code"),
-    [
+def test_fail_on_tells_clean_from_not_settled(room: Room) -> None:
+    cases = [
         (approval(), 0),
         (approval(findings=[objection("    return x * 3", hunk="H99")], verdict="REVISE"), 1),
         (approval(findings=[objection("    return x + 7")], verdict="REVISE"), UNSETTLED),
         ("Looks good to me.", UNSETTLED),
-    ],
-    ids=["clean", "a finding under a wrong label", "overruled", "unread"],
-)
-def test_fail_on_tells_clean_from_not_settled(room: Room, said: str, code: int) -> None:
-    commit(room, "return x * 3")
-    review(room)
-    room.models.read = lambda messages: said
+    ]
+    for number in range(len(cases)):
+        room.commit({f"case{number}.py": "def double(x):\n    return x * 3\n"}, f"Case {number}.")
+        review(room)
+    room.models.read = lambda messages: next(
+        said for number, (said, _) in enumerate(cases) if f"Case {number}." in text_of(messages)
+    )
     room.work()
-    told = room.desk.read("review", "code", "--fail-on", "major", codes=(code,))
-    assert ("its quote is nowhere in what the reviewer was shown" in told) == ("+ 7" in said)
+    for number, (said, code) in enumerate(cases):
+        ref = f"HEAD~{len(cases) - 1 - number}"
+        told = room.desk.read("review", "code", ref, "--fail-on", "major", codes=(code,))
+        assert ("its quote is nowhere in what the reviewer was shown" in told) == ("+ 7" in said)
 
 
 def test_a_fix_is_written_on_the_branch_and_lands_beside_it(room: Room) -> None:
@@ -166,19 +167,6 @@ def test_what_cannot_be_reviewed_is_said(room: Room, monkeypatch: pytest.MonkeyP
         "it changes nothing",
         "it changes 10 lines; 3 can be reviewed at a time",
     ]
-
-
-def test_a_large_range_is_read_in_parts(room: Room) -> None:
-    room.config.write_text(
-        room.models.settings.replace("[reviewer]", "[reviewer]\ncontext_tokens = 8000\nmax_tokens = 900")
-    )
-    start = git(room.repository, "rev-parse", "HEAD").strip()
-    for number in range(6):
-        room.commit({f"part{number}.py": "".join(f"value_{n} = {n}\n" for n in range(200))})
-    review(room, ref=f"{start}..HEAD")
-    room.work()
-    (proposal,) = room.proposals()
-    assert proposal.review is not None and proposal.review.parts > 1
 
 
 def test_reviews_are_counted_apart(room: Room) -> None:

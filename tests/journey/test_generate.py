@@ -12,8 +12,8 @@ from navigator.model.errors import NavigatorError
 from navigator.model.models import Suggestion
 from navigator.model.states import Complexity, DecisionKind, Role, TaskKind, TaskState, Verdict
 from navigator.sheet.statistics.page import PageQuestion, declared, document
-from tests.journey.room import Room, edit, saying
-from tests.journey.scripted_models import READER, WRITER, Messages, Models, Refusal, Said, approval, objection
+from tests.journey.room import Room, edit, saying, text_of
+from tests.journey.scripted_models import READER, WRITER, Messages, Models, Said, approval, objection
 
 LINE = "    return x + x"
 
@@ -53,7 +53,7 @@ def found(room: Room, identifier: str) -> list[Suggestion]:
 # Scans
 
 
-def test_a_scan_ends_with_the_suggestions_that_hold_up(room: Room) -> None:
+def test_what_a_scan_suggests_is_accepted_and_written_like_any_task_or_dismissed(room: Room) -> None:
     identifier = scan(room, listing(suggestion("Write the guide", kind="docs", evidence={}), suggestion()))
     assert not any("<<<<<<<" in message["content"] for message in room.models.written[0])
     task = room.task(identifier)
@@ -64,12 +64,11 @@ def test_a_scan_ends_with_the_suggestions_that_hold_up(room: Room) -> None:
     ]
     assert task.report.startswith("# 2 suggestions")
     assert room.read().calls()[0].purpose == "scan"
-    assert not room.proposals()
-    assert not room.models.read_by
-
-
-def test_what_is_accepted_is_written_and_reviewed_like_any_task(room: Room) -> None:
-    identifier = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
+    assert not room.proposals() and not room.models.read_by
+    # All that are named, or none.
+    with pytest.raises(NavigatorError, match="no suggestion 9"):
+        room.act("suggestions", task=identifier, ranks=[1, 9])
+    assert found(room, identifier)[0].state == "open" and len(room.read().tasks()) == 1
     room.models.write = lambda messages: edit("return x * 2")
     made = room.act("suggestions", task=identifier, ranks=[1])["tasks"]
     room.work()
@@ -77,53 +76,24 @@ def test_what_is_accepted_is_written_and_reviewed_like_any_task(room: Room) -> N
     assert proposal.task_id == made[0]["id"]
     task = room.task(proposal.task_id)
     assert (task.origin, task.kind, task.complexity) == (identifier, TaskKind.FIX, Complexity.SIMPLE)
-    assert proposal.review is not None
-    assert not proposal.review.self_review
+    assert proposal.review is not None and not proposal.review.self_review
     done = room.act("suggestions", accept=False, task=identifier, everything=True)
     assert done["scan"]["state"] == "done"
     assert [one.state for one in found(room, identifier)] == ["accepted", "dismissed"]
+    late = room.act("suggestions", task=identifier, ranks=[2])
+    assert late["tasks"][0]["origin"] == identifier
 
 
-def test_a_second_scan_does_not_say_it_again(room: Room) -> None:
-    first = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
-    room.act("suggestions", task=first, ranks=[1])
-    room.act("task.done", ids=[first])
-    room.queue("Name the package")
-    second = scan(
-        room,
-        lambda messages: (
-            listing(
-                suggestion("multiply, in DOUBLE"),
-                suggestion("Say what `double` does", kind="docs"),
-                suggestion("Name the package", files=[]),
-                suggestion("Test double", kind="test"),
-            )
-            if "propose tasks" in messages[0]["content"]
-            else edit("return x * 2")
-        ),
-    )
-    assert [one.text.partition("\n")[0] for one in found(room, second)] == ["Test double"]
-    report = room.task(second).report
-    assert f"“Say what `double` does” says what a suggestion of {first} (dismissed) says." in report
-    assert "“Name the package” says what T" in report
-
-
-def test_an_answer_that_cannot_be_read_is_asked_for_once_more(room: Room) -> None:
+def test_an_answer_that_cannot_be_read_is_asked_for_once_more_and_then_fails_the_scan(room: Room) -> None:
     # With thinking off, some servers put what a schema constrains into the reasoning channel.
     identifier = scan(room, saying("I would multiply.", Said("", reasoning=listing(suggestion()))))
     assert len(found(room, identifier)) == 1
     assert [call.outcome for call in room.read().calls(task_id=identifier)] == ["refused", "ok"]
     assert room.read().call_counts()["repeated"] == 0
-
-
-def test_a_scan_fails_after_two_answers_that_cannot_be_read(room: Room) -> None:
-    identifier = scan(room, "I would \x1b[31mmultiply.")
-    task = room.task(identifier)
+    task = room.task(scan(room, "I would \x1b[31mmultiply."))
     assert task.state is TaskState.FAILED
     assert task.reason == "The model was asked 2 times, and no answer was a list of suggestions."
-    assert len(room.models.written) == 2
-    with pytest.raises(NavigatorError, match="has no suggestion 1"):
-        room.act("suggestions", task=identifier, ranks=[1])
+    assert len(room.models.written) == 4
 
 
 def test_a_stored_answer_is_read_and_not_asked_for_again(room: Room) -> None:
@@ -138,73 +108,25 @@ def test_a_stored_answer_is_read_and_not_asked_for_again(room: Room) -> None:
     assert not room.models.written
 
 
-def test_a_scan_sent_back_runs_again_with_the_note(room: Room) -> None:
-    identifier = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
-    room.act("suggestions", task=identifier, ranks=[1])
-    room.act("task.cancel", ids=["T2"])
-    room.act("send-back", proposals=[], tasks=[identifier], note="Only tests, please.")
-    room.models.write = lambda messages: listing(
-        suggestion(), suggestion("Say what double does", kind="docs"), suggestion("Test double", kind="test")
-    )
-    room.work()
-    assert "Only tests, please." in room.models.written[-1][1]["content"]
-    assert [one.text.partition("\n")[0] for one in found(room, identifier)] == [
-        "Test double",
-        "Say what double does",
-    ]
-    assert [one.state for one in room.read().suggestions(identifier, attempt=0)] == ["accepted", "dismissed"]
-    with pytest.raises(NavigatorError, match="newer attempt"):
-        room.act("suggestions", task=identifier, ranks=[1], attempt=0)
-
-
-def test_all_or_none_are_accepted(room: Room) -> None:
-    identifier = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
-    args: dict[str, Any]
-    for args, said in (
-        ({"ranks": [9]}, "no suggestion 9"),
-        ({"ranks": [1], "everything": True}, "Name sugg"),
-    ):
-        for accept in (True, False):
-            with pytest.raises(NavigatorError, match=said):
-                room.act("suggestions", task=identifier, accept=accept, **args)
-    assert found(room, identifier)[0].state == "open" and len(room.read().tasks()) == 1
-    room.act("suggestions", task=identifier, ranks=[1])
-    with pytest.raises(NavigatorError, match="accepted already, as T2"):
-        room.act("suggestions", task=identifier, ranks=[2, 1])
-    assert found(room, identifier)[1].state == "open"
-    room.act("suggestions", accept=False, task=identifier, ranks=[2])
-    assert room.task(identifier).state is TaskState.DONE
-    late = room.act("suggestions", task=identifier, ranks=[2])
-    assert late["tasks"][0]["origin"] == identifier
-
-
 # Reports
 
 
-def test_a_security_task_is_what_its_answer_is(room: Room) -> None:
-    room.models.write = lambda messages: "# What reaches double\n\nOnly numbers: `app.py:1`.\n"
-    asked = room.queue("What reaches double from outside?", kind="security")
-    room.work()
-    room.models.write = lambda messages: edit("return x * 2")
-    told = room.queue("Multiply in double", kind="security")
+def test_a_security_task_ends_with_what_its_answer_is(room: Room) -> None:
+    """Prose with a heading before blocks is a change; a heading is no report where the kind wants a change."""
+    report = "# What reaches double\n\nOnly numbers: `app.py:1`.\n"
+    room.models.write = lambda messages: report
+    asked, failed = room.queue(kind="security"), room.queue(kind="fix", files=[])
     room.work()
     assert room.task(asked).report.startswith("# What reaches double")
-    assert room.task(asked).state is TaskState.AWAITING_APPROVAL
-    assert [proposal.task_id for proposal in room.proposals()] == [told]
-    assert "answer with a report instead" in room.models.written[0][1]["content"]
-
-
-def test_a_change_is_never_taken_for_a_report(room: Room) -> None:
-    """Prose with a heading before the blocks, or a heading where the kind wants a change."""
+    assert [room.task(one).state for one in (asked, failed)] == [
+        TaskState.AWAITING_APPROVAL,
+        TaskState.FAILED,
+    ]
+    offered = ["answer with a report instead" in text_of(messages) for messages in room.models.written]
+    assert set(offered) == {True, False} and offered.count(True) == 1
     room.models.write = lambda messages: "# Why\n\n" + edit("return x * 2")
-    told = room.queue(kind="security")
-    room.work()
-    assert [proposal.task_id for proposal in room.proposals()] == [told]
-    room.models.write = lambda messages: "# Nothing to do\n\nIt is fine.\n"
-    failed = room.queue(kind="fix")
-    room.work()
-    assert room.task(failed).state is TaskState.FAILED
-    assert not any("report instead" in message["content"] for message in room.models.written[-1])
+    told = room.done(kind="security")
+    assert [proposal.id for proposal in room.proposals()] == [told.id]
 
 
 def test_a_report_goes_back_only_with_a_note_and_only_while_it_waits(room: Room) -> None:
@@ -292,7 +214,7 @@ def test_a_scan_and_a_report_can_be_routed_too(room: Room) -> None:
 # A writer's reading of its own change
 
 
-def own(room: Room, *answers: str | Refusal) -> None:
+def own(room: Room, *answers: str) -> None:
     """Have the generator read its own changes with these answers."""
     readings = iter(answers)
     room.models.write = lambda messages: next(readings) if is_reading(messages) else edit("return x * 3")
@@ -333,14 +255,12 @@ def test_a_writer_reads_its_own_change_and_nothing_follows_from_it(
     assert reading["response_format"]["type"] == "json_schema"
 
 
-@pytest.mark.parametrize("answer", ["no JSON at all", Refusal(500)])
-def test_a_failed_self_review_delays_nothing(room: Room, answer: str | Refusal) -> None:
-    own(room, *[answer] * 9)
+def test_a_failed_self_review_delays_nothing(room: Room) -> None:
+    own(room, *["no JSON at all"] * 9)
     identifier = room.queue()
     room.work()
     (proposal,) = room.proposals()
     assert room.task(identifier).state is TaskState.AWAITING_APPROVAL
     assert proposal.review is not None
     assert proposal.review.verdict is Verdict.APPROVE
-    if proposal.own_review is not None:
-        assert proposal.own_review.verdict is Verdict.UNREVIEWED
+    assert proposal.own_review is None or proposal.own_review.verdict is Verdict.UNREVIEWED

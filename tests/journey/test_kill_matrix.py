@@ -9,24 +9,29 @@ import os
 import random
 import shutil
 import signal
+import subprocess
+import time
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from navigator.actions.wire import NoConductor
+from navigator.engine.acting import request
 from navigator.landing import land as landing
 from navigator.landing.plan import LandingRefused
 from navigator.model.states import LandingState, ProposalState, TaskState
 from navigator.sheet.parts import part_at_base
 from tests.journey.killed_at import GIT_DIED, KILLED_AT
-from tests.journey.landing_bench import LandingBench
+from tests.journey.landing_bench import BEFORE, LandingBench, ready_proposal
 from tests.journey.room import Bench
 from tests.journey.splitting import THIRTY, SplitBench
-from tests.journey.support import PATIENCE, git
+from tests.journey.support import PATIENCE, git, make_repository
 
 STRACE = shutil.which("strace")
-KILLS = int(os.environ.get("NAVIGATOR_KILLS", "12"))
+KILLS = int(os.environ.get("NAVIGATOR_KILLS", "8"))
 
 MOMENTS = tomllib.loads(Path(__file__).with_name("kill_moments.toml").read_text("utf-8"))
 
@@ -110,7 +115,7 @@ def kill_often(bench: LandingBench, seed: int, wanted: int) -> int:
             check_at_once(bench)
             end_undo(bench, identifier, refs)
         else:
-            killed = died(bench, moment, "approve", "--yes", "--confirm", "unseen", identifier)
+            killed = died(bench, moment, *APPROVE, identifier)
             check_at_once(bench)
             end_landing(bench, identifier)
         kills += killed
@@ -132,7 +137,7 @@ def test_killed_in_the_middle_of_a_landing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, landing: str
 ) -> None:
     wanted = KILLS // 2
-    bench = LandingBench(tmp_path, monkeypatch, landing=landing, proposals=3 * wanted + 10)
+    bench = LandingBench(tmp_path, monkeypatch, landing=landing, proposals=2 * wanted + 6)
     assert kill_often(bench, 7, wanted) >= wanted
 
 
@@ -142,7 +147,7 @@ def test_a_landing_that_cannot_be_finished_yet_is_finished_later(
     bench = LandingBench(tmp_path, monkeypatch, landing="current", proposals=2)
     first, second = bench.waiting
     cut = Moment(undo=False, how="before", what="navigator.landing.checkout:_require_either", count=1)
-    assert died(bench, cut, "approve", "--yes", "--confirm", "unseen", first)
+    assert died(bench, cut, *APPROVE, first)
 
     def full(*_: object) -> None:
         raise LandingRefused("No space left on device.")
@@ -154,6 +159,63 @@ def test_a_landing_that_cannot_be_finished_yet_is_finished_later(
     end_landing(bench, first)
     end_landing(bench, second)
     bench.assert_sound()
+
+
+APPROVE = ("approve", "--yes", "--confirm", "unseen")
+
+
+def in_execution(how: str) -> Moment:
+    return Moment(undo=False, how=how, what="navigator.journey.land:execute_landing", count=1)
+
+
+@pytest.mark.slow
+def test_a_conductor_killed_while_it_lands_lands_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="current", proposals=3)
+    first, *others = bench.waiting
+    # Its own landing, due since an approval that was killed before it moved anything.
+    assert died(bench, in_execution("before"), *APPROVE, first)
+    assert died(bench, in_execution("after"), "run", "--until", "idle")
+    bench.recover()
+    assert bench.landed(first) == 1
+    # One at a client's word; the client finds it gone, and does what is left by itself.
+    killed = in_execution("after")
+    words = (KILLED_AT, killed.how, killed.what, str(killed.count), "run")
+    conductor = bench.desk.python(*words, stdout=subprocess.DEVNULL)
+    while True:
+        assert conductor.poll() is None, "the conductor ended"
+        with suppress(NoConductor):
+            request(bench.paths.socket, "status", {}, timeout=PATIENCE)
+            break
+        time.sleep(0.05)
+    bench.desk.read(*APPROVE[:2], *[word for one in others for word in (one, "--confirm", f"{one}:unseen")])
+    assert conductor.wait(timeout=PATIENCE) == -signal.SIGKILL
+    bench.recover()
+    assert [bench.landed(one) for one in bench.waiting] == [1, 1, 1]
+    bench.assert_sound()
+
+
+@pytest.mark.slow
+def test_a_repository_that_went_away_in_the_middle_of_a_landing_holds_up_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=1)
+    (cut,) = bench.waiting
+    other = make_repository(tmp_path / "other", {"d0/f.txt": BEFORE})
+    bench.act("project.add", path=str(other), name="other", check="", landing="branch")
+    with bench.world() as world:
+        fine = ready_proposal(world, world.reader.project("other"), 0)
+    assert died(bench, in_execution("after"), *APPROVE, cut)
+    here = bench.repository
+    away = here.rename(here.with_name("elsewhere"))
+    bench.recover()
+    assert bench.approve(fine)["landing"] == "landed"
+    refused = bench.approve(cut)
+    assert refused["landing"] == "refused"
+    assert "cut off" in refused["reason"] or "repository" in refused["reason"]
+    away.rename(here)
+    end_landing(bench, cut)
 
 
 # Splits: afterwards nothing happened, or everything is there

@@ -77,50 +77,6 @@ def test_what_it_asks_for_is_shown_in_the_same_conversation_and_the_change_is_ma
     assert not any(call.repeat for call in far.read().calls(task_id=task))
 
 
-def test_withheld_files_are_never_shown_whatever_is_asked(far: Room) -> None:
-    wanted = [
-        "read .env",
-        "search TOKEN",
-        "read lib/keys.py",
-        "search BEGIN",
-        "list .",
-        "read ../../etc/passwd",
-        "read .git/config",
-    ]
-    far.models.write = lambda messages: CHANGE if turns(messages) else look(*wanted)
-    task = queue(far)
-    far.work()
-    said = text_of(far.models.written[-1])
-    assert "hunter2" not in said
-    assert "PRIVATE KEY" not in said
-    assert "repositoryformatversion" not in said
-    outcomes = {one.target: one.outcome for one in far.read().looks(task)}
-    assert outcomes == {
-        "read .env": LookOutcome.REFUSED,
-        "search TOKEN": LookOutcome.NOTHING,
-        "read lib/keys.py": LookOutcome.REFUSED,
-        "search BEGIN": LookOutcome.NOTHING,
-        "list ": LookOutcome.SHOWN,
-        "read ../../etc/passwd": LookOutcome.REFUSED,
-        "read .git/config": LookOutcome.REFUSED,
-    }
-
-
-def test_the_same_look_twice_is_refused_with_words_and_an_edit_beside_a_look_is_an_edit(far: Room) -> None:
-    def write(messages: Messages) -> str:
-        if turns(messages) < 2:
-            return look("definition cost", "read lib/use.py")
-        return look("read README.md") + CHANGE
-
-    far.models.write = write
-    task = queue(far)
-    far.work()
-    assert [one.outcome for one in far.read().looks(task)][2:] == [LookOutcome.REPEATED, LookOutcome.REPEATED]
-    assert "it was answered above" in far.models.written[-1][-1]["content"]
-    (proposal,) = far.proposals()
-    assert "LOOK" not in proposal.summary
-
-
 def test_one_that_never_writes_is_stopped(far: Room) -> None:
     far.models.write = lambda messages: look(f"read lib/far.py:{len(messages)}-{len(messages) + 3}")
     task = queue(far)

@@ -55,6 +55,7 @@ def scrape(address: str) -> tuple[str, dict[tuple[str, ...], float]]:
 
 
 def test_a_session_is_counted_from_its_queue_to_its_verdicts(room: Room, models: Models) -> None:
+    room.config.write_text(room.config.read_text().replace("[reviewer]", "max_inflight = 2\n[reviewer]"))
     address = listen(room)
     writing = models.write
     seen: list[dict[tuple[str, ...], float]] = []
@@ -64,13 +65,13 @@ def test_a_session_is_counted_from_its_queue_to_its_verdicts(room: Room, models:
         return writing(messages)
 
     models.write = watched
-    for number in range(12):
+    for number in range(4):
         room.queue(f"Make double() multiply, {number} {SECRET}", files=[])
 
     def meanwhile(ask: Any) -> None:
-        until(lambda: len(models.read_by) == 12, "the reviews")
+        until(lambda: len(models.read_by) == 4, "the reviews")
         verdicts = ("navigator_verdicts_total", "reviewer", "approve", "false")
-        until(lambda: scrape(address)[1].get(verdicts) == 12, "the verdicts")
+        until(lambda: scrape(address)[1].get(verdicts) == 4, "the verdicts")
         until(lambda: scrape(address)[1]["navigator_running", "reviewer", "false"] == 0, "the last task")
         text, last = scrape(address)
         assert last["navigator_resident", "reviewer", "false"] == 1
@@ -90,7 +91,7 @@ def test_a_session_is_counted_from_its_queue_to_its_verdicts(room: Room, models:
     running = [each["navigator_running", "generator", "false"] for each in seen]
     assert max(depths) > 0
     assert max(running) > 0
-    assert all(depth + busy <= 12 for depth, busy in zip(depths, running, strict=True))
+    assert all(depth + busy <= 4 for depth, busy in zip(depths, running, strict=True))
     assert max(each["navigator_queue_oldest_seconds", "generator", "false"] for each in seen) > 0
     with pytest.raises(OSError, match="refused"):
         scrape(address)

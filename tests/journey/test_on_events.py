@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
 import time
 import tomllib
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from navigator.store.database import open_writer
-from navigator.store.writes.writer import Store
-from tests.cli.conftest import REHEARSAL, Command
+from navigator.model.states import TaskState
 from tests.git.world import git, make_repo
+from tests.journey.room import FILES, Room
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 PASSWORD = "tr0ub4dor-and-3"
-RUN = ("run", "--until", "idle", "--time-scale", "0")
+RUN = ("run", "--until", "idle")
 NOTE = "import os, sys; os.write(os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT), sys.stdin.buffer.read())"
 
 
@@ -34,30 +34,24 @@ def told(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def command(tmp_path: Path, told: Path) -> Command:
-    """Every event is noted; `failed` and `swap_failed` have commands that cannot work."""
-    config = tmp_path / "config.toml"
-    note = json.dumps([sys.executable, "-c", NOTE, str(told)])
-    config.write_text(
-        REHEARSAL + f"[on]\nlanded = {note}\nreviewed = {note}\nbatch_ready = {note}\nfailed = {note}\n"
-    )
-    made = Command(tmp_path / "state", config)
-    repo = make_repo(tmp_path / "thing")
-    (repo / "notes.md").write_text("# Notes\n\n- one \n- two\n")
-    (repo / ".env").write_text(f"DB_PASSWORD={PASSWORD}\n")
-    git(repo, "add", "-Af")
-    git(repo, "commit", "-qm", "Add notes")
-    made.run("project", "add", str(repo))
-    return made
+def room(bare: Room) -> Room:
+    bare.add(FILES | {".env": f"DB_PASSWORD={PASSWORD}\n"}, check="")
+    return bare
+
+
+def note(room: Room, told: Path, *kinds: str) -> None:
+    """Have events of these kinds noted."""
+    command = json.dumps([sys.executable, "-c", NOTE, str(told)])
+    room.settle(on="\n".join(f"{kind} = {command}" for kind in kinds))
 
 
 def lines(told: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in told.read_text().splitlines()] if told.exists() else []
 
 
-def survivors(command: Command) -> list[str]:
+def survivors(room: Room) -> list[str]:
     """Processes that were started by a conductor of this state folder and still run."""
-    mark, found = f"NAVIGATOR_STATE={command.state}".encode(), []
+    mark, found = f"NAVIGATOR_STATE={room.paths.root}".encode(), []
     for entry in Path("/proc").iterdir():
         with suppress(OSError):
             if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
@@ -65,59 +59,40 @@ def survivors(command: Command) -> list[str]:
     return found
 
 
-def log_of(command: Command) -> str:
-    return "".join(file.read_text() for file in command.state.rglob("*.log"))
-
-
-def test_each_event_reaches_its_command_once(command: Command, told: Path) -> None:
-    text = f"Clean up trailing whitespace in notes.md {SECRET} {PASSWORD}"
-    command.run("task", "add", "thing", text, "--kind", "docs")
-    command.run(*RUN, code=None)
-    command.run("review", "thing", "HEAD")
-    command.run(*RUN, code=None)
-    approved = command.json("approve", "--all-reviewed", "--include-unseen", "--yes", code=None)
-    landings = sum(one.get("landing") == "landed" for one in approved["decisions"])
-    assert landings
-    # Nothing runs yet: the approval was made without a conductor; the next one tells of it.
+def test_each_event_reaches_its_command_once(room: Room, told: Path) -> None:
+    room.done("Before anything was to be told")
+    note(room, told, "landed", "reviewed", "batch_ready", "failed")
+    proposal = room.done(f"Make double() multiply {SECRET} {PASSWORD}")
+    # Nothing runs yet: the approval is made without a conductor; the next one tells of it.
+    assert room.approve(proposal)["landing"] == "landed"
     before = [one["event"] for one in lines(told)]
-    assert set(before) == {"reviewed", "batch_ready"}
-    assert (
-        before.count("batch_ready") == 2
-    )  # a residency after which all is revised has nothing for the developer
-    command.run(*RUN, code=None)
+    assert sorted(before) == ["batch_ready", "reviewed"]
+    room.work()
     said = lines(told)
-    assert [one["event"] for one in said[len(before) :]] == ["landed"] * landings
-    assert len({one["id"] for one in said}) == len(said)
-    assert all(one["rehearsal"] for one in said)
-    landed = said[-1]
-    assert landed["proposal"]["branch"].startswith("navigator/")
-    assert (
-        git(Path(landed["project"]["path"]), "rev-parse", landed["proposal"]["branch"]).strip()
-        == (landed["proposal"]["commit"])
-    )
-    text = told.read_text()
-    assert SECRET not in text
-    assert PASSWORD not in text
-    command.run(*RUN, code=None)
+    assert [one["event"] for one in said[len(before) :]] == ["landed"]
+    assert len({one["id"] for one in said}) == len(said) and not any(one["rehearsal"] for one in said)
+    landed = said[-1]["proposal"]
+    assert landed["branch"].startswith("navigator/")
+    assert git(room.repository, "rev-parse", landed["branch"]) == landed["commit"]
+    assert SECRET not in told.read_text() and PASSWORD not in told.read_text()
+    room.work()
     assert lines(told) == said
 
 
-def test_the_end_of_a_run_has_its_account_without_secrets(command: Command, told: Path) -> None:
-    note = json.dumps([sys.executable, "-c", NOTE, str(told)])
-    command.config.write_text(f"{REHEARSAL}[on]\nrun_ended = {note}\n")
-    text = f"Clean up trailing whitespace in notes.md {'x' * 30}{PASSWORD} {SECRET}"
-    command.run("task", "add", "thing", text, "--kind", "docs")
-    command.run("task", "add", "thing", f"Nothing that it knows {SECRET}")
-    command.run(*RUN, code=None)
+def test_the_end_of_a_run_has_its_account_without_secrets(room: Room, told: Path) -> None:
+    note(room, told, "run_ended")
+    room.queue(f"Make double() multiply {'x' * 30}{PASSWORD} {SECRET}")
+    room.queue(f"Another {SECRET}", files=[])
+    room.desk.read(*RUN)
     (said,) = lines(told)
     assert said["event"] == "run_ended" and said["since"] == said["account"]["since"]
     assert said["text"].startswith("WHAT HAPPENED SINCE ")
     assert "tasks in 1 project" in said["text"] and sum(said["account"]["waits"].values()) == 2
-    assert "[redacted" in told.read_text() and said["rehearsal"]
+    assert "[redacted" in told.read_text()
     # Not a piece of them either: what is cut was redacted before.
     assert PASSWORD[:8] not in told.read_text() and SECRET[:12] not in told.read_text()
     # A command that waits for its own task is no run.
-    command.run("review", "thing", "HEAD", code=None)
+    room.desk.read("review", "code", "HEAD")
     assert lines(told) == [said]
 
 
@@ -136,80 +111,62 @@ def test_the_end_of_a_run_has_its_account_without_secrets(command: Command, told
     ],
 )
 def test_a_command_that_fails_is_logged_and_nothing_else(
-    command: Command, told: Path, reviewed: list[str], words: str
+    room: Room,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    reviewed: list[str],
+    words: str,
 ) -> None:
-    command.config.write_text(
-        REHEARSAL
-        + f"[on]\nreviewed = {json.dumps(reviewed)}\ntimeout_seconds = {0.5 if 'within' in words else 30}\n"
-    )
-    command.run("task", "add", "thing", "Clean up trailing whitespace in notes.md", "--kind", "docs")
-    session = command.json(*RUN, code=None)
-    assert session["states"] == {"awaiting_approval": 1}
-    assert words in log_of(command)
-    assert survivors(command) == []
+    monkeypatch.setattr(logging.getLogger("navigator"), "propagate", True)
+    limit = 0.5 if "within" in words else 30
+    room.settle(on=f"reviewed = {json.dumps(reviewed)}\ntimeout_seconds = {limit}")
+    assert room.task(room.done().task_id).state is TaskState.AWAITING_APPROVAL
+    assert words in caplog.text
+    assert survivors(room) == []
 
 
-def test_killed_while_a_command_runs_it_runs_again_with_the_same_id(command: Command, told: Path) -> None:
+def test_killed_while_a_command_runs_it_runs_again_with_the_same_id(room: Room, told: Path) -> None:
     begun = told.with_name("begun")
     script = f"import sys, time; open({str(begun)!r}, 'a').write(sys.stdin.readline()); time.sleep(600)"
-    settings = command.config.read_text()
-    command.config.write_text(REHEARSAL + f"[on]\nreviewed = {json.dumps([sys.executable, '-c', script])}\n")
-    command.run("task", "add", "thing", "Clean up trailing whitespace in notes.md", "--kind", "docs")
-    conductor = subprocess.Popen(
-        [sys.executable, "-m", "navigator", *RUN],
-        env=command.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    room.settle(on=f"reviewed = {json.dumps([sys.executable, '-c', script])}")
+    room.queue()
+    conductor = room.desk.start(*RUN, start_new_session=True)
     try:
         while not lines(begun):
             assert conductor.poll() is None
             time.sleep(0.02)
     finally:
         os.killpg(conductor.pid, signal.SIGKILL)
-        conductor.wait()
-    while survivors(command):
+        conductor.communicate()
+    while survivors(room):
         time.sleep(0.02)
-    command.config.write_text(settings)
-    command.run(*RUN, code=None)
-    reviewed = [one for one in lines(told) if one["event"] == "reviewed"]
-    assert [one["id"] for one in reviewed] == [one["id"] for one in lines(begun)]
+    note(room, told, "reviewed")
+    room.work()
+    (said,), (first,) = lines(told), lines(begun)
+    assert said["id"] == first["id"]
 
 
-def test_an_event_that_cannot_be_told_does_not_keep_back_the_next(command: Command, told: Path) -> None:
-    note = json.dumps([sys.executable, "-c", NOTE, str(told)])
-    command.config.write_text(f"{REHEARSAL}[on]\nbatch_ready = {note}\nswap_failed = {note}\n")
-    command.run(*RUN, code=None)
-    with (
-        closing(open_writer(command.state / "navigator.db")) as connection,
-        Store(connection).transaction() as tx,
-    ):
+def test_an_event_that_cannot_be_told_does_not_keep_back_the_next(
+    room: Room, told: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(logging.getLogger("navigator"), "propagate", True)
+    note(room, told, "batch_ready", "swap_failed")
+    room.work()
+    with room.world() as world, world.store.transaction() as tx:
         tx.event("batch_ended")  # it says of no batch which
         tx.event("swap_added", data={"outcome": "failed"})
-    command.run(*RUN, code=None)
+    room.work()
     assert [one["event"] for one in lines(told)] == ["swap_failed"]
-    assert "(batch_ended) was left out" in log_of(command)
+    assert "(batch_ended) was left out" in caplog.text
 
 
-def test_what_happened_before_on_was_set_is_not_told(command: Command, told: Path) -> None:
-    settings = command.config.read_text()
-    command.config.write_text(REHEARSAL)
-    command.run("task", "add", "thing", "Clean up trailing whitespace in notes.md", "--kind", "docs")
-    command.run(*RUN, code=None)
-    command.config.write_text(settings)
-    command.run(*RUN, code=None)
-    assert lines(told) == []
-
-
-def test_issues_become_tasks(command: Command, tmp_path: Path) -> None:
+def test_issues_become_tasks(room: Room, tmp_path: Path) -> None:
     issues = [
         {"number": 7, "title": 'Rounding is "off"', "body": "Half-even.\r\n\x7f\\ \u2028 '''\"\"\""},
         {"iid": 8, "title": "x" * 30_000, "description": None},
     ]
     made = subprocess.run(
-        [sys.executable, str(EXAMPLES / "issues.py"), "thing"],
+        [sys.executable, str(EXAMPLES / "issues.py"), "code"],
         input=json.dumps(issues),
         capture_output=True,
         text=True,
@@ -218,9 +175,8 @@ def test_issues_become_tasks(command: Command, tmp_path: Path) -> None:
     assert len(tomllib.loads(made)["task"]) == 2
     file = tmp_path / "tasks.toml"
     file.write_text(made)
-    command.run("task", "add", "--from", str(file))
-    texts = [task["text"] for task in command.json("task", "list")["tasks"]]
-    assert any(text.startswith('Rounding is "off" (#7)') for text in texts)
+    room.desk.read("task", "add", "--from", str(file))
+    assert any(task.text.startswith('Rounding is "off" (#7)') for task in room.read().tasks())
 
 
 def test_the_example_pushes_a_branch_and_opens_a_request(tmp_path: Path) -> None:

@@ -42,34 +42,25 @@ def own_prompt(room: Room, name: str, *changes: tuple[str, str], named: str = ""
     return path
 
 
-def test_a_review_prompt_is_the_one_that_the_conductor_sent(room: Room, models: Models) -> None:
+def without_key(messages: Any) -> str:
+    """Apart from the delimiters' key, which is drawn anew."""
+    return text_of(messages).replace(messages[0]["content"].split("carry the key ")[1][:12], "KEY")
+
+
+def test_a_prompt_is_the_one_that_the_conductor_sends_and_ones_own_is_tried_before_it_is_in_use(
+    room: Room, models: Models
+) -> None:
     task = room.queue()
+    trial = tried(task)
+    assert (trial["role"], trial["stands_for"]) == ("generator", "generate")
     room.work()
+    assert without_key(trial["prompts"][0]["messages"]) == without_key(models.written[0])
     trial = tried(task)
     (shown,) = trial["prompts"]
     (sent,) = models.read_by
     assert (trial["role"], trial["stands_for"], shown["fits"]) == ("reviewer", "review", True)
     assert 0 < shown["tokens"] < trial["room"]
-    # Apart from the delimiters' key, which is drawn anew.
-    keys = [
-        text.split("carry the key ")[1][:12] for text in (shown["messages"][0]["content"], sent[0]["content"])
-    ]
-    assert text_of(shown["messages"]).replace(keys[0], "KEY") == text_of(sent).replace(keys[1], "KEY")
-
-
-def test_a_writers_prompt_is_the_one_that_the_conductor_sends(room: Room, models: Models) -> None:
-    task = room.queue()
-    trial = tried(task)
-    assert (trial["role"], trial["stands_for"]) == ("generator", "generate")
-    room.work()
-    shown, sent = trial["prompts"][0]["messages"], models.written[0]
-    keys = [messages[0]["content"].split("carry the key ")[1][:12] for messages in (shown, sent)]
-    assert text_of(shown).replace(keys[0], "KEY") == text_of(sent).replace(keys[1], "KEY")
-
-
-def test_a_prompt_of_ones_own_is_tried_before_it_is_in_use(room: Room, models: Models) -> None:
-    task = room.queue()
-    room.work()
+    assert without_key(shown["messages"]) == without_key(sent)
     used = room.proposals()[0].review
     assert used is not None
     own_prompt(

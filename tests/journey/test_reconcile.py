@@ -40,16 +40,6 @@ def kinds(room: Room) -> list[str]:
     return [event.kind for event in room.read().events(0, limit=100_000)]
 
 
-def test_a_session_by_a_command_calls_only_what_is_loaded(room: Room, models: Models, tmp_path: Path) -> None:
-    tasks = [room.queue(f"Make double() multiply, {number}", files=[]) for number in range(4)]
-    session = room.work()
-    assert [room.task(task).state for task in tasks] == [TaskState.AWAITING_APPROVAL] * 4
-    assert (models.wrong, len(models.written), len(models.read_by)) == ([], 4, 4)
-    assert asked(tmp_path) == ["reviewer"]
-    assert (session["swaps"], session["failed_swaps"]) == (1, 0)
-    assert swaps(room) == [("generator", "reviewer", "done", "navigator")]
-
-
 def test_a_swap_by_other_hands_is_noticed_kept_apart_and_lived_with(
     room: Room, models: Models, tmp_path: Path
 ) -> None:
@@ -217,27 +207,6 @@ def test_a_manual_swap_waits_for_what_is_running(room: Room, models: Models, tmp
     staying(room, meanwhile)
     assert len(models.written) == 1
     assert models.wrong == []
-
-
-def test_a_model_that_was_unloaded_by_other_hands_in_mid_stream_costs_no_task(
-    room: Room, models: Models, tmp_path: Path
-) -> None:
-    """The reviewer is loaded by hand while the generator writes: the stream fails, the task is written later."""
-
-    def write(messages: Messages) -> str:
-        if len(models.written) == 1:
-            (tmp_path / "loaded").write_text("")
-            time.sleep(0.05)
-            (tmp_path / "loaded").write_text("reviewer")
-            raise ConnectionAbortedError
-        return edit("return x * 2")
-
-    models.write = write
-    task = room.queue()
-    room.work()
-    assert room.task(task).state is TaskState.AWAITING_APPROVAL, room.task(task).reason
-    assert len(room.proposals()) == 1
-    assert room.read().call_counts()["running"] == 0
 
 
 # One batch a session

@@ -14,7 +14,7 @@ from navigator.model.errors import Conflict
 from navigator.model.models import Finding
 from navigator.model.states import CheckOutcome, ReproductionOutcome, RevisedOutcome, TaskState, Verdict
 from tests.journey.killed_at import KILLED_AT
-from tests.journey.room import Room, block, review_of, whole
+from tests.journey.room import Room, block, review_of, text_of, whole
 from tests.journey.scripted_models import Messages, approval, objection
 from tests.journey.support import PATIENCE, git
 from tests.sandbox.support import needs_sandbox
@@ -109,10 +109,20 @@ def test_a_regression_that_is_still_there_is_a_failed_check(room: Room) -> None:
     room.models.write = lambda messages: (
         WRONG if len(messages) == 2 else WRONG.replace("x // 2", "int(x / 2)")
     )
-    room.models.read = reader(whole("test_finding.py", PROOF))
+    room.models.read = reader(whole("test_finding.py", PROOF), precedent=1)
     room.add()
+    held = {
+        "criterion": "correctness",
+        "path": "app.py",
+        "quote": "    return x // 2",
+        "note": "does not matter",
+    }
+    room.act("finding.judge", project="code", precedents=[held | {"message": "It drops the half."}])
     task = room.done("Rework half()").task_id
-    second = room.proposals(task)[1]
+    first, second = room.proposals(task)
+    (found,) = findings(room, task)
+    assert review_of(first).verdict is Verdict.REVISE
+    assert found.precedent == 1 and not found.set_aside, "no precedent silences a finding whose test fails"
     check = next(check for check in second.checks if check.name == "finding tests")
     assert check.outcome is CheckOutcome.FAILED and "fails" in check.detail
     made = findings(room, task)[0].reproduction
@@ -139,18 +149,34 @@ def test_the_settings_say_whether_a_finding_that_was_not_reproduced_causes_revis
     assert first.review.stated_verdict is Verdict.REVISE, "what the model said is kept"
 
 
-def test_what_could_not_run_counts_as_grounded(room: Room) -> None:
+@pytest.mark.parametrize(
+    ("answer", "outcome", "words", "asked"),
+    [
+        (
+            "NO_TEST: it takes a large machine",
+            ReproductionOutcome.COULD_NOT_RUN,
+            "it takes a large machine",
+            1,
+        ),
+        (whole("app.py", "x = 1\n"), ReproductionOutcome.NOT_REPRODUCED, "edits the project: app.py", 2),
+    ],
+    ids=["no test", "an edit of the project"],
+)
+def test_what_is_no_test_proves_nothing_and_what_could_not_run_counts_as_grounded(
+    room: Room, answer: str, outcome: ReproductionOutcome, words: str, asked: int
+) -> None:
     """Never APPROVE because something is missing."""
     room.settle(review='block_on = "reproduced"')
-    room.models.read = reader("NO_TEST: it takes a large machine")
+    room.models.read = reader(answer, answer)
     room.add()
     task = room.done("Rework half()").task_id
-    first = room.proposals(task)[0]
-    assert first.review is not None and first.review.verdict is Verdict.REVISE
-    made = first.review.findings[0].reproduction
-    assert made is not None and made.outcome is ReproductionOutcome.COULD_NOT_RUN
-    assert "it takes a large machine" in made.reason
-    assert len([call for call in room.read().calls(task_id=task) if call.purpose == "reproduce"]) == 1
+    made = findings(room, task)[0].reproduction
+    assert made is not None and made.outcome is outcome and words in made.reason and made.text == ""
+    could_not_run = outcome is ReproductionOutcome.COULD_NOT_RUN
+    assert (review_of(room.proposals(task)[0]).verdict is Verdict.REVISE) is could_not_run
+    assert sum(call.purpose == "reproduce" for call in room.read().calls(task_id=task)) == asked
+    told = [words in text_of(messages[-1:]) for messages in room.models.read_by]
+    assert told.count(True) == asked - 1, "the reviewer is told why"
 
 
 def test_an_unmet_requirement_is_confirmed_by_the_revision(room: Room) -> None:
@@ -163,16 +189,6 @@ def test_an_unmet_requirement_is_confirmed_by_the_revision(room: Room) -> None:
     task = room.done("Rework half()").task_id
     made = findings(room, task)[0].reproduction
     assert made is not None and made.outcome is UNMET and made.revised is RevisedOutcome.PASSES, made
-
-
-def test_a_test_that_edits_the_project_is_asked_for_once_more(room: Room) -> None:
-    answer, words = whole("app.py", "x = 1\n"), "edits the project: app.py"
-    room.models.read = reader(answer, answer)
-    room.add()
-    made = findings(room, room.done("Rework half()").task_id)[0].reproduction
-    assert made is not None and made.outcome is ReproductionOutcome.NOT_REPRODUCED, made
-    assert words in made.reason and made.text == ""
-    assert words in room.models.read_by[2][-1]["content"], "the reviewer is told why"
 
 
 def test_a_runner_that_is_not_known_is_not_asked_about_nor_is_any_without_the_setting(room: Room) -> None:
@@ -191,23 +207,11 @@ def test_a_runner_that_is_not_known_is_not_asked_about_nor_is_any_without_the_se
 # A crash
 
 
-@pytest.mark.parametrize(
-    "moment",
-    [
-        ("before", "navigator.journey.reproducing:_read_test"),
-        ("before", "navigator.journey.proving:_run", 3),
-        ("event", "review_settled"),
-    ],
-    ids=lambda moment: moment[1].rpartition(":")[2],
-)
-def test_a_killed_conductor_asks_for_nothing_twice_and_runs_again(
-    room: Room, moment: tuple[Any, ...]
-) -> None:
-    kind, name, count = (*moment, 1)[:3]
+def test_a_killed_conductor_asks_for_nothing_twice_and_runs_again(room: Room) -> None:
     room.models.read = reader(whole("test_finding.py", PROOF))
     room.add()
     task = room.queue("Rework half()")
-    words = [sys.executable, KILLED_AT, kind, name, str(count)]
+    words = [sys.executable, KILLED_AT, "before", "navigator.journey.proving:_run", "3"]
     ended = subprocess.run(
         [*words, "run", "--until", "idle"], capture_output=True, text=True, timeout=PATIENCE
     )
@@ -219,28 +223,3 @@ def test_a_killed_conductor_asks_for_nothing_twice_and_runs_again(
     assert answered == {"generate": 1, "review": 2, "reproduce": 1, "revise": 1}
     assert len(room.proposals(task)) == 2
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
-
-
-@pytest.mark.parametrize(("test", "verdict"), [(PROOF, Verdict.REVISE), (UNTRUE, Verdict.APPROVE)])
-def test_no_precedent_silences_a_finding_whose_test_fails(room: Room, test: str, verdict: Verdict) -> None:
-    room.settle(review='block_on = "grounded"')
-    room.add()
-    room.act(
-        "finding.judge",
-        project=room.read().projects()[0].name,
-        precedents=[
-            {
-                "criterion": "correctness",
-                "path": "app.py",
-                "quote": "    return x // 2",
-                "message": "It drops the half.",
-                "note": "halves do not matter",
-            }
-        ],
-    )
-    room.models.read = reader(whole("test_finding.py", test), precedent=1)
-    task = room.done("Rework half()").task_id
-    first = room.proposals(task)[0]
-    assert first.review is not None and first.review.verdict is verdict
-    (found,) = first.review.findings
-    assert found.precedent == 1 and found.set_aside is (verdict is Verdict.APPROVE)

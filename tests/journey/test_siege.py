@@ -13,30 +13,22 @@ from navigator.actions.wire import NoConductor, RemoteError
 from navigator.engine.acting import request
 from navigator.model.states import CheckOutcome, TaskState
 from tests.journey.answers import answer, finding
-from tests.journey.room import GOOD, Room, block
+from tests.journey.room import GOOD, Room, block, text_of
 from tests.journey.scripted_models import Messages
 from tests.journey.support import why_left_out
 from tests.sandbox.support import needs_sandbox
 
 PASSED, FAILED = CheckOutcome.PASSED, CheckOutcome.FAILED
-HONEST = 4
+HONEST = 2
 BOUND = 30.0
 """Seconds in which every `status` is answered, on a machine that is busy with other tests."""
 
-LIMITS = "timeout_seconds = 10\nmemory_mb = 512"
+LIMITS = "timeout_seconds = 5\nmemory_mb = 512"
 SHARED = "m = mmap.mmap(-1, 400 << 20); m.write(b'x' * (400 << 20))"
 
 TESTS = {
-    "a line of 200,000 characters": ("print('x' * 200_000)", PASSED),
-    "8 MiB of one character": ("print('x' * (8 << 20))", FAILED),
     "1,500 nested folders": ("for _ in range(1500): os.mkdir('d'); os.chdir('d')", PASSED),
-    "files without a name": (
-        "for n in range(40): fd = os.open(str(n), 66); os.unlink(str(n)); os.posix_fallocate(fd, 0, 100 << 20)\n"
-        "        time.sleep(60)",
-        FAILED,
-    ),
     "memory that is shared": (f"os.fork(); {SHARED}; time.sleep(60)", FAILED),
-    "success before the end": ("os._exit(0)", FAILED),
     "a runner that is stopped": (
         "os.kill(1, signal.SIGSTOP); os.kill(os.getppid(), signal.SIGSTOP); os.kill(os.getpid(), signal.SIGSTOP)",
         FAILED,
@@ -47,15 +39,13 @@ TESTS = {
 REVIEWS = {
     "100,000 keys": json.dumps({f"k{number}": number for number in range(100_000)}),
     "quotes of 400 kB": answer(*[finding(quote="a" * 400_000, hunk="H1")] * 4),
-    "200,000 braces": '{"' * 200_000,
 }
 """What a hostile reviewer says."""
 
 
 def asked(messages: Messages, names: Iterable[str]) -> str:
     """Which of the hostile tasks the conversation is about; "" for an honest one."""
-    said = "\n".join(message["content"] for message in messages)
-    return next((name for name in names if f"Hostile: {name}." in said), "")
+    return next((name for name in names if f"Hostile: {name}." in text_of(messages)), "")
 
 
 def write(messages: Messages) -> str:
@@ -120,7 +110,7 @@ def test_honest_tasks_beside_hostile_ones_end_as_if_alone(bare: Room) -> None:
         (path / name).symlink_to(name)
     desk = room.desk
     alone = room.queue("Honest, and alone")
-    desk.run("run", "--until", "idle")
+    room.work()
     expected = ended(room, alone)
     assert expected[0] is TaskState.AWAITING_APPROVAL and expected[2] is PASSED
 
@@ -144,5 +134,5 @@ def test_honest_tasks_beside_hostile_ones_end_as_if_alone(bare: Room) -> None:
     # And the next start goes well: nothing was left that stops it.
     assert list((room.paths.root / "checks").iterdir()) == []
     after = room.queue("Honest, and afterwards")
-    desk.run("run", "--until", "idle")
+    room.work()
     assert ended(room, after) == expected

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import logging
 import sys
 import urllib.request
 from pathlib import Path
@@ -18,7 +19,7 @@ from click.testing import CliRunner
 from navigator.cli.main import cli
 from navigator.mcp.tools import Tools
 from navigator.model.states import Verdict
-from tests.journey.room import CODE_TESTED, TESTS, Room, block, text_of
+from tests.journey.room import BAD, CODE_TESTED, TESTS, Room, block, text_of
 from tests.journey.scripted_models import READER, Messages, Models, Refusal, approval, objection, speaking
 from tests.journey.support import git
 from tests.sandbox.support import needs_sandbox
@@ -87,7 +88,7 @@ def repository(room: Room) -> Path:
     leaking = TESTS + (
         "\n\nclass Leaks(unittest.TestCase):\n    def test_leak(self):\n        import pathlib\n"
         f"        print(pathlib.Path('.env').read_text(), {S.test_output[::-1]!r}[::-1])\n"
-        "        self.assertEqual(double(4), 9)\n"
+        "        self.assertEqual(double(4), 8, pathlib.Path('.env').read_text())\n"
     )
     path = room.add(
         {
@@ -124,8 +125,12 @@ def scrape(address: str) -> str:
 @pytest.mark.sandbox
 @pytest.mark.slow
 @needs_sandbox
-def test_no_planted_secret_leaves(bare: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_planted_secret_leaves(
+    bare: Room, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     room = bare
+    monkeypatch.setattr(logging.getLogger("navigator"), "propagate", True)
+    caplog.set_level(logging.DEBUG, "navigator")
     events, metrics, address = room.folder / "events.jsonl", list[str](), f"127.0.0.1:{quiet_port()}"
     command = json.dumps([sys.executable, "-c", NOTE, str(events)])
     monkeypatch.setenv("GENERATOR_KEY", S.generator_key)
@@ -145,6 +150,8 @@ def test_no_planted_secret_leaves(bare: Room, monkeypatch: pytest.MonkeyPatch) -
             return f"NO_CHANGE: {S.reason_for_no_change} {S.generator_key}"
         if "Plain: " in str(messages):
             return f"{S.writer_words}\n\n{HALF}"
+        if not any(message["role"] == "assistant" for message in messages):
+            return BAD  # whose failing test prints what is withheld
         change = block("app.py", "    return x + x\n", f"    return 2 * x  # {S.written_line}\n")
         added = block(f"{S.written_path}.txt", "", f"{S.written_file}\n")
         return f"{S.writer_words}\n\n{change}\n{added}"
@@ -185,6 +192,17 @@ def test_no_planted_secret_leaves(bare: Room, monkeypatch: pytest.MonkeyPatch) -
         row = room.act("escalate", proposals=[{"id": plain.id}], final=True)["proposals"][0]
         room.work()
         (asked,) = cloud.read_by
+    # What the machine's own files hold is in no prompt either, and a file beside the checkout not even in the database.
+    prompts = json.dumps(room.models.written + room.models.read_by)
+    exported = CliRunner().invoke(cli, ["export", str(room.folder / "export")])
+    assert exported.exit_code == 0 and "[redacted" in prompts
+    tables = "".join(file.read_text(encoding="utf-8") for file in (room.folder / "export").iterdir())
+    for secret in (S.withheld_file, S.withheld_file_beside_the_checkout, S.test_output):
+        assert secret not in prompts and secret not in tables and secret not in caplog.text
+    held = "".join(
+        file.read_bytes().decode("utf-8", "replace") for file in room.paths.root.glob("navigator.db*")
+    )
+    assert S.test_output not in held
     final = room.proposal(plain.id).final_review
     assert final is not None and final.verdict is Verdict.APPROVE
     assert "return 0.5 * x" in text_of(asked) and text_of(asked).count("[redacted") == row["redacted"] > 6

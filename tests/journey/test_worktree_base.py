@@ -7,13 +7,10 @@ from pathlib import Path
 import pytest
 
 from navigator.config.settings import load_settings
-from navigator.git.snapshot import NoWorktree
 from navigator.model.errors import ConfigError
-from navigator.model.models import Project
 from navigator.model.states import TaskState
-from navigator.tui.compose import look_at
 from tests.journey.room import CODE, Room, edit, saying
-from tests.journey.support import git, make_repository
+from tests.journey.support import git
 
 
 def test_a_task_on_uncommitted_work_and_its_landing(bare: Room) -> None:
@@ -32,22 +29,6 @@ def test_a_task_on_uncommitted_work_and_its_landing(bare: Room) -> None:
     row = room.approve(proposal)
     assert row["landing"] == "landed"
     assert git(code, "show", f"{row['commit']}:app.py") == "def double(x):\n    return x * 2"
-
-
-def test_a_bare_repository_has_no_checkout_to_work_from(bare: Room, tmp_path: Path) -> None:
-    code = make_repository(tmp_path / "code", {"app.py": b"x = 1\n"})
-    git(tmp_path, "clone", "-q", "--bare", str(code), "bare.git")
-    with pytest.raises(NoWorktree):
-        bare.act("project.add", path=str(tmp_path / "bare.git"), base="worktree")
-
-
-def test_the_ground_shows_the_checkouts_files(tmp_path: Path) -> None:
-    code = make_repository(tmp_path / "code", {"app.py": b"x = 1\n"})
-    (code / "new.py").write_bytes(b"n = 1\n")
-    on_head = look_at(Project(id=1, name="code", path=str(code)))
-    assert (on_head.paths, on_head.uncommitted) == (("app.py",), ("new.py",))
-    on_work = look_at(Project(id=1, name="code", path=str(code), base="worktree"))
-    assert (on_work.paths, on_work.uncommitted) == (("app.py", "new.py"), ())
 
 
 @pytest.mark.parametrize("base", ["-x", "a..b"])

@@ -17,6 +17,7 @@ from navigator.cli.session import locked_dependencies
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.model.models import Proposal, Task
 from navigator.model.states import ProposalState
+from tests.journey.room import text_of
 from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection
 from tests.journey.support import Desk, commits_of_proposals, git, make_repository
 
@@ -30,6 +31,7 @@ NAMES = (
     "needs_nothing",
     "never_applies",
     "repaired",
+    "looked",
     "fails_tests",
     "mended",
     "refused",
@@ -60,23 +62,21 @@ def _edit(name: str, value: int, old: str = "") -> str:
     )
 
 
-def _text(messages: Messages) -> str:
-    return "\n".join(message["content"] for message in messages)
-
-
 def _name(messages: Messages) -> str:
-    (name,) = set(re.findall(r"^Do (\w+)\.", _text(messages), re.M))
+    (name,) = set(re.findall(r"^Do (\w+)\.", text_of(messages), re.M))
     return str(name)
 
 
 def write(messages: Messages) -> str | Refusal:
     """What the generator says."""
-    text, name = _text(messages), _name(messages)
+    text, name = text_of(messages), _name(messages)
     again = any(message["role"] == "assistant" for message in messages)
     if name == REPORT:
         return "# Report\n\nIt is made of many files.\n"
     if name == "refused":
         return Refusal(400, "this request cannot be done")
+    if name == "looked" and not again:
+        return f"<<<<<<< LOOK\nsearch last\nread {name}.py:1-9\n>>>>>>> LOOK\n"
     if name == "needs_nothing":
         return "NO_CHANGE: it is there already"
     if name == "never_applies" or (name == "repaired" and not again):
@@ -88,12 +88,12 @@ def write(messages: Messages) -> str | Refusal:
     if name == "divided" and "divided = 1" in text:  # the other part is in its base already
         return f"{name}.py\n<<<<<<< SEARCH\nlast = 0\n=======\nlast = 1\n>>>>>>> REPLACE\n"
     last = max((int(value) for value in re.findall(rf"\b{name} = (\d+)", text)), default=0)
-    return _edit(name, 1 if name in ("kept_as_it_was", "repaired", "mended") else last + 1)
+    return _edit(name, 1 if name in ("kept_as_it_was", "repaired", "mended", "looked") else last + 1)
 
 
 def read(messages: Messages) -> str:
     """What the reviewer says."""
-    text = _text(messages)
+    text = text_of(messages)
     shown = re.findall(r"\|\+(\w+) = (\d+)", text)
     name, value = next((pair for pair in reversed(shown) if pair[0] in (*CHANGED, WRONG, FINE)), ("", "0"))
     quote = f"{name} = {value}"

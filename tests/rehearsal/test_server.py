@@ -356,7 +356,6 @@ async def test_sigterm_while_loading_exits_0() -> None:
     [
         ["--role", "nobody"],
         ["--role", "generator", "--time-scale", "-1"],
-        ["--role", "generator", "--fault-rate", "2"],
     ],
 )
 def test_wrong_use_exits_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

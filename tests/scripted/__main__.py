@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from navigator.model.states import Role
@@ -18,10 +17,11 @@ from navigator.rehearsal.server.api import Api, Player
 from navigator.rehearsal.server.engine import Completion, pace_of
 from navigator.rehearsal.server.tool_calls import tools_in
 from tests.scripted.reading import Messages, read_review
-from tests.scripted.reviewer import SKILL, Reviewer
-from tests.scripted.writer import FLAW, Writer
+from tests.scripted.reviewer import Reviewer
+from tests.scripted.writer import Writer
 
-DEFAULT_FAULT_RATE = 0.35
+FAULT_RATE = 0.35
+"""Share of the generator's first answers that are spoilt."""
 
 STRONG_FAULTS = 0.5
 """Share of the generator's fault rate that the reviewer's model has when it writes. Assumed."""
@@ -30,30 +30,18 @@ OWN_EYES = 0.2
 """Added to the generator's chance of overlooking a mistake when it reviews its own change. Assumed."""
 
 
-def make_brain(
-    role: Role,
-    *,
-    seed: int = 0,
-    fault_rate: float = DEFAULT_FAULT_RATE,
-    skill: tuple[float, float] = SKILL,
-    faulty: str = FLAW,
-    telling: bool = False,
-) -> Player:
+def make_brain(role: Role, seed: int, *, telling: bool = False) -> Player:
     """What answers for a role: either may be asked to write a change, and to review one; sample tasks are played.
 
     Args:
         role: the reviewer writes with fewer faults, the generator overlooks more when it reviews.
         seed: another seed plants and overlooks other things.
-        fault_rate: share of first answers that the generator spoils, 0 to 1.
-        skill: sensitivity and specificity of reviews.
-        faulty: a word of lines that are a mistake.
         telling: simulated probabilities are lower where a fault was planted.
     """
     strong = role is Role.REVIEWER
-    writer = Writer(
-        seed=seed + 1000 * strong, fault_rate=fault_rate * (STRONG_FAULTS if strong else 1.0), telling=telling
-    )
-    reader = Reviewer(seed=seed, blind=0.0 if strong else OWN_EYES, skill=skill, faulty=faulty)
+    rate = FAULT_RATE * (STRONG_FAULTS if strong else 1.0)
+    writer = Writer(seed=seed + 1000 * strong, fault_rate=rate, telling=telling)
+    reader = Reviewer(seed=seed, blind=0.0 if strong else OWN_EYES)
     samples = {task.text for project in sample_projects() for task in project.tasks}
 
     def answer(
@@ -72,57 +60,24 @@ def make_brain(
     return answer
 
 
-def spoilt_while(path: str | None, brain: Player) -> Player:
-    """As `brain`, but token 0 of Qwen's vocabulary over and over while the file exists: what broken logits look like."""
-
-    def answer(
-        messages: Messages,
-        schema: dict[str, Any] | None = None,
-        repeat: int = 0,
-        temperature: float = 0.0,
-    ) -> Completion:
-        if path and Path(path).exists():
-            return Completion("!" * 400)
-        return brain(messages, schema, repeat, temperature)
-
-    return answer
-
-
 def parse_options(arguments: Sequence[str] | None = None) -> Any:
     """The command line; wrong use exits 2."""
     parser = rehearsal.parser_of("python -m tests.scripted")
-    parser.add_argument("--fault-rate", type=float, default=DEFAULT_FAULT_RATE)
-    parser.add_argument("--skill", type=float, nargs=2, default=SKILL, help="sensitivity and specificity")
-    parser.add_argument("--faulty", default=FLAW, help="a word of lines that are a mistake")
-    parser.add_argument(
-        "--garbage-while", metavar="FILE", help="answer garbage while FILE exists; /health stays well"
-    )
     parser.add_argument(
         "--telling", action="store_true", help="probabilities are lower where a fault was planted"
     )
     parser.add_argument("--context-tokens", type=int, default=131_072)
-    options = rehearsal.parse_options(arguments, parser)
-    if not 0 <= options.fault_rate <= 1:
-        parser.error("--fault-rate has to be between 0 and 1")
-    return options
+    return rehearsal.parse_options(arguments, parser)
 
 
 def main() -> None:
     """Entry point."""
     options = parse_options()
     role = Role(options.role)
-    brain = make_brain(
-        role,
-        seed=options.seed,
-        fault_rate=options.fault_rate,
-        skill=tuple(options.skill),
-        faulty=options.faulty,
-        telling=options.telling,
-    )
     api = Api(
         role,
         pace_of(role, options.time_scale),
-        spoilt_while(options.garbage_while, brain),
+        make_brain(role, options.seed, telling=options.telling),
         context_tokens=options.context_tokens,
         seed=options.seed,
     )

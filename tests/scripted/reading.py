@@ -14,9 +14,6 @@ from navigator.model import patterns
 from navigator.model.json_text import read_json
 from navigator.rehearsal.player import DataBlock, blocks_of, key_of
 
-_SKILL = patterns.compile(
-    r"^Rehearsal: sensitivity (0?\.\d+|[01]), specificity (0?\.\d+|[01])$", patterns.MULTILINE
-)
 _OPENER = patterns.compile(r"^(<{7,}) SEARCH$", patterns.MULTILINE)
 _WHOLE_ORDER = patterns.compile(r"^For (.+?) do not use SEARCH/REPLACE again", patterns.MULTILINE)
 
@@ -42,15 +39,11 @@ class WritingPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ReviewPrompt:
-    """What the reviewer is shown. `earlier` is not None when a revision is asked about.
-
-    `skill`: sensitivity and specificity, where the instructions name them.
-    """
+    """What the reviewer is shown. `earlier` is not None when a revision is asked about."""
 
     task: str = ""
     diff: str = ""
     earlier: tuple[Mapping[str, Any], ...] | None = None
-    skill: tuple[float, float] | None = None
 
 
 def read_writing(messages: Messages) -> WritingPrompt:
@@ -84,12 +77,10 @@ def read_review(messages: Messages) -> ReviewPrompt:
     system = "\n".join(m["content"] for m in messages if m["role"] == "system")
     user = "\n".join(m["content"] for m in messages if m["role"] == "user")
     blocks = blocks_of(user, key_of(system))
-    skill = _SKILL.search(system)
     return ReviewPrompt(
         task=next((b.text.strip() for b in blocks if b.kind == "task"), ""),
         diff=next((b.text for b in blocks if b.kind == "diff"), ""),
         earlier=next((_findings(b) for b in blocks if b.kind == "earlier"), None),
-        skill=(float(skill[1]), float(skill[2])) if skill else None,
     )
 
 

@@ -43,16 +43,11 @@ class Reviewer:
     Args:
         seed: another seed overlooks and objects to other things.
         blind: taken off the share of mistakes that it finds.
-        skill: that share, and that of changes without a mistake with which it is content.
-        faulty: a word of lines that are a mistake.
     """
 
-    def __init__(
-        self, *, seed: int = 0, blind: float = 0.0, skill: tuple[float, float] = SKILL, faulty: str = FLAW
-    ) -> None:
+    def __init__(self, *, seed: int = 0, blind: float = 0.0) -> None:
         self._seed = seed
-        self._skill = skill[0] - blind, skill[1]
-        self._faulty = faulty
+        self._skill = SKILL[0] - blind, SKILL[1]
 
     def answer(self, messages: Messages, schema: dict[str, Any] | None = None, repeat: int = 0) -> Completion:
         """The review as JSON; `repeat`: how often this very prompt came before."""
@@ -70,8 +65,8 @@ class Reviewer:
 
     def _review(self, prompt: ReviewPrompt) -> dict[str, Any]:
         added = [*added_lines(prompt.diff)]
-        mistakes = [line for line in added if self._faulty in line.text]
-        right = fraction("skill", self._seed, prompt.diff) < (prompt.skill or self._skill)[not mistakes]
+        mistakes = [line for line in added if FLAW in line.text]
+        right = fraction("skill", self._seed, prompt.diff) < self._skill[not mistakes]
         noticed = (mistakes if right else []) if mistakes else ([] if right else added[:1])
         read = [match[1] for match in _SHOWN.finditer(prompt.diff)]
         value: dict[str, Any] = {"summary": "Read.", "read": read}
