@@ -96,7 +96,7 @@ def test_a_proof_travels_with_the_revision_and_is_run_on_it(room: Room) -> None:
         room.act("tests.keep", proposal=second.id, tests=["test_app.py"])
     kept = room.act("tests.keep", proposal=second.id)
     assert kept["tests"] == ["test_finding.py"]
-    part = room.proposal(kept["part"]["id"])
+    part = room.proposal(kept["proposals"][0]["id"])
     assert part.parent == second.id and part.title.endswith("(with a test of its finding)")
     assert [check.outcome for check in part.checks] == [CheckOutcome.PASSED] * 3
     assert room.task(task).state is TaskState.REJECTED and part.id in room.task(task).reason
