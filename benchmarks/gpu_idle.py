@@ -26,8 +26,8 @@ from benchmarks.size import sized
 from navigator.cli.demo import _CONFIG, prepare
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
-from navigator.engine.ahead import Ahead
 from navigator.engine.conductor import Conductor, RunOptions
+from navigator.engine.swapping import Ahead
 from navigator.rehearsal import samples
 
 PROJECTS, TASKS = sized((1, 1), (6, 10), (6, 10))

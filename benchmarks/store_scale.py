@@ -312,7 +312,7 @@ def main() -> None:
     from navigator.store.database import open_reader
     from navigator.store.reads.cards import CardReads
     from navigator.store.reads.reader import Reader
-    from navigator.tui.data.feed import count_figures
+    from navigator.tui.feed import count_figures
 
     proposals = int(sys.argv[1]) if len(sys.argv) > 1 else PROPOSALS
     with tempfile.TemporaryDirectory() as folder:

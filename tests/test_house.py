@@ -227,7 +227,7 @@ def test_no_package_outgrows_its_budget() -> None:
 
 
 SHAPED = (
-    *("agents/checkout.py", "agents/session.py", "agents/profiles.py", "agents/trial.py"),
+    *("agents/checkout.py", "agents/session.py", "agents/profiles.py", "agents/session.py"),
     *("sandbox/one_test.py", "git/source.py", "git/hook.py"),
     "git/facts.py",
 )
@@ -305,7 +305,7 @@ def test_a_rehearsal_is_known_by_its_database_alone() -> None:
     assert told == {
         "sheet/statistics/page.py",  # a row of CSV stands alone
         "store/database.py",
-        "tui/data/deck_snapshot.py",
+        "tui/deck_snapshot.py",
     }
 
 

@@ -39,7 +39,7 @@ from benchmarks.gpu import swaps
 from benchmarks.gpu.servers import Server, card, card_mib
 from navigator.model.states import Role
 from navigator.model.timing import CHOSEN, EXPERTS, distinct_experts
-from navigator.rehearsal.server.engine import pace_of
+from navigator.rehearsal.engine import pace_of
 from navigator.swap import page_cache
 
 STREAMS = (1, 2, 4, 8, 16, 32)

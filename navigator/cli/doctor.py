@@ -216,7 +216,7 @@ def _events(settings: Settings) -> Iterator[Check]:
 
 def _agent(settings: Settings) -> Check:
     """The coding agent that writes: started in the sandbox, and asked one question where the generator is loaded."""
-    from navigator.agents.trial import TrialResult, try_agent
+    from navigator.agents.session import TrialResult, try_agent
     from navigator.client.client import ModelClient
     from navigator.client.errors import ServingError
 

@@ -15,11 +15,11 @@ from navigator.model.states import Role
 from navigator.model.text import plural, safe_line
 from navigator.swap import strategy_class
 from navigator.swap.base import ROLES, Check
-from navigator.swap.remote.machine import HERE, Machine
+from navigator.swap.machine import HERE, Machine
 
 if TYPE_CHECKING:
     from navigator.setup.install import Places
-    from navigator.swap.remote.machine import There
+    from navigator.swap.machine import There
 
 _ANSWER_SECONDS = 5.0
 
@@ -216,8 +216,8 @@ _SECONDS = 15.0
 
 def remote_items(settings: Settings) -> Iterator[Check]:
     """What a swap needs on the other machine. Nothing is started or changed there."""
-    from navigator.swap.remote.machine import There, servers_machine
-    from navigator.swap.remote.ssh import ConnectionLost
+    from navigator.swap.machine import There, servers_machine
+    from navigator.swap.ssh import ConnectionLost
 
     try:
         with servers_machine(settings) as machine:

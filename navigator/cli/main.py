@@ -28,7 +28,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "task": ("task", "Add, list, cancel and retry tasks"),
     "review": ("review", "Have existing work reviewed: commits, ranges, branches, uncommitted changes"),
     "fix": ("review", "Queue a task that fixes what a review of existing work found"),
-    "hook": ("others", "Install or remove a hook that queues each commit for review"),
+    "hook": ("review", "Install or remove a hook that queues each commit for review"),
     "context": ("prompts", "Show what a model is given for a task, why, and what it costs"),
     "run": ("run", "Run the conductor: write, swap, review, swap back, revise"),
     "proposals": ("proposals", "List the proposals that wait for your decision"),
@@ -47,7 +47,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("stats", "Say what happened, what waits and what went wrong"),
     "swap": ("swap", "Show what the GPU holds, swap models, show past swaps"),
     "forecast": ("forecast", "Estimate what a batch costs, from measured or given figures"),
-    "mcp": ("others", "Serve MCP on stdin and stdout: other tools queue tasks and read results"),
+    "mcp": ("run", "Serve MCP on stdin and stdout: other tools queue tasks and read results"),
     "lab": ("lab", "Measurements on your card: does speculation pay, does the second model pay"),
     "prompts": ("prompts", "List, show and try prompt templates"),
     "gc": ("housekeeping", "Delete what old tasks left behind"),
@@ -131,7 +131,7 @@ def _of_the_database(error: Exception) -> NavigatorError | None:
     database = state_paths().database
     if not isinstance(error, sqlite3.Error):
         from navigator.store.errors import damaged_row
-        from navigator.store.rows import DamagedRow
+        from navigator.store.schema import DamagedRow
 
         found = damaged_row(database) if database.exists() else ""
         if not found:

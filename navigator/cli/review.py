@@ -1,4 +1,4 @@
-"""`navigator review` and `navigator fix`: have existing work reviewed, and its findings fixed."""
+"""`navigator review`, `fix` and `hook`: have existing work reviewed, and its findings fixed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import click
+
+from navigator.actions.projects import Hook
 from navigator.actions.reviews import AddReview, RequestFix
 from navigator.cli import output
-from navigator.cli.command import Note, Value, command, given
+from navigator.cli.command import Commands, Note, Value, command, given
 from navigator.cli.project import targets
 from navigator.cli.session import (
+    ProjectName,
     act,
     carry_out,
     complete_projects,
@@ -226,3 +230,20 @@ def fix(
         tree: Refuse unless the review is of this tree (at least 12 digits).
     """
     carry_out(RequestFix.read({"proposal": identifier, "note": note, "tree": tree}))
+
+
+@click.group(cls=Commands)
+def hook() -> None:
+    """Install or remove a post-commit hook that queues each commit for review."""
+
+
+@command(hook)
+def install(project: ProjectName) -> None:
+    """Install the hook in PROJECT's repository, where there is none of another program."""
+    carry_out(Hook(project=project))
+
+
+@command(hook)
+def remove(project: ProjectName) -> None:
+    """Remove the hook."""
+    carry_out(Hook(project=project, install=False))

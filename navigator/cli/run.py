@@ -1,4 +1,4 @@
-"""`navigator run`: the conductor, in this terminal or detached from it."""
+"""`navigator run`: the conductor, in this terminal or detached from it. `navigator mcp`: a server for other programs."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from navigator.cli.session import (
     report,
     require_no_conductor,
     state_paths,
+    take_config_projects,
 )
 from navigator.config.paths import STATE_VARIABLE, StatePaths
 from navigator.config.settings import time_scale as scale_of
@@ -309,3 +310,26 @@ def _event_line(event: Event) -> str:
         case "disk_free":
             return "disk space is available again"
     return ""
+
+
+@command(json=False)
+def mcp(
+    *,
+    read_only: bool = False,
+) -> None:
+    """Serve the Model Context Protocol on stdin and stdout, for editors and agents that start it.
+
+    \b
+    Tools: list_projects, queue_task, review_ref, list_proposals, show_proposal, status.
+    Nothing there decides, lands or changes settings. docs/mcp.md shows how clients are told of it.
+
+    Args:
+        read_only: Leave out the tools that queue tasks and reviews.
+    """
+    from navigator.mcp.server import McpServer
+    from navigator.mcp.tools import Tools
+
+    if sys.stdin.isatty():
+        output.note("Waiting for an MCP client on stdin; Ctrl-D ends it.")
+    take_config_projects()
+    McpServer(Tools(state_paths(), read_only=read_only)).serve(sys.stdin.buffer, sys.stdout.buffer)

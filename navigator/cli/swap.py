@@ -58,8 +58,8 @@ def status() -> None:
     """Show which model is resident, the state of each server, and the GPU's memory."""
     from navigator.swap import look_at_servers, make_strategy
     from navigator.swap.gpu import cards
-    from navigator.swap.remote.machine import servers_machine
-    from navigator.swap.remote.ssh import ConnectionLost
+    from navigator.swap.machine import servers_machine
+    from navigator.swap.ssh import ConnectionLost
 
     paths, settings, live = state_paths(), load_settings(), live_status()
     if live is None:

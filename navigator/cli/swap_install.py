@@ -97,8 +97,8 @@ def install(
 
 def _places_on(host: str) -> Places:
     from navigator.config.settings import SystemdSettings
-    from navigator.swap.remote.machine import There
-    from navigator.swap.remote.ssh import SshConnection
+    from navigator.swap.machine import There
+    from navigator.swap.ssh import SshConnection
 
     try:
         SystemdSettings(host=host)

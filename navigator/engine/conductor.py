@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Any
 from navigator.actions.registry import perform
 from navigator.actions.wire import Result
 from navigator.client.errors import ServingError, Unreachable, WrongModel
-from navigator.engine.ahead import Ahead
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.on_events import OnEvents
-from navigator.engine.reconcile import Reconciler
-from navigator.engine.repositories import Idle, Incoming
+from navigator.engine.reconcile import Idle, Incoming, Reconciler
 from navigator.engine.residency import Batches, Residency
 from navigator.engine.server import SocketServer
 from navigator.engine.summary import SessionSummary
+from navigator.engine.swapping import Ahead
 from navigator.exam.queue import ExamQueue, keep_preparing
 from navigator.journey.change import broke
 from navigator.journey.dependencies import Dependencies

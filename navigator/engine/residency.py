@@ -28,7 +28,7 @@ from navigator.sheet.finish import SWAPPING_TO, UNTIL
 from navigator.store.reads.reader import Reader
 from navigator.swap import looks
 from navigator.swap.base import OTHER, PhaseEvent, Report, SwapResult
-from navigator.swap.remote.ssh import ConnectionLost
+from navigator.swap.ssh import ConnectionLost
 
 log = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from navigator.model.states import Role
 from navigator.rehearsal import player
-from navigator.rehearsal.server.api import Api
-from navigator.rehearsal.server.engine import pace_of
-from navigator.rehearsal.server.http import HttpServer
+from navigator.rehearsal.api import Api
+from navigator.rehearsal.engine import pace_of
+from navigator.rehearsal.http import HttpServer
 
 
 def parser_of(prog: str = "python -m navigator.rehearsal") -> argparse.ArgumentParser:

@@ -9,9 +9,9 @@ from typing import Any
 
 from navigator.model import patterns
 from navigator.model.json_text import read_json
+from navigator.rehearsal.engine import Completion
 from navigator.rehearsal.samples import SampleTask, sample_projects
-from navigator.rehearsal.server.engine import Completion
-from navigator.rehearsal.server.tool_calls import ToolCall, call_text, calls_in, tools_in
+from navigator.rehearsal.tool_calls import ToolCall, call_text, calls_in, tools_in
 
 Messages = Sequence[Mapping[str, str]]
 

@@ -14,7 +14,7 @@ from navigator.model.errors import Conflict, MissingPart
 from navigator.model.states import Role
 from navigator.model.text import safe_line
 from navigator.setup.files import PlannedFile, action_for, read_text, remove_empty, state_of, write
-from navigator.swap.remote.machine import HERE, Machine, There
+from navigator.swap.machine import HERE, Machine, There
 
 Scope = Literal["user", "system"]
 

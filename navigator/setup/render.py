@@ -17,7 +17,7 @@ from navigator.setup.install import CONDUCTOR_UNIT, SCRIPTS, SERVER_UNITS, Place
 from navigator.setup.profiles import FlagTable as Wanted
 from navigator.setup.profiles import ModelPair, ModelProfile
 from navigator.setup.sglang_flags import FlagTable
-from navigator.swap.remote.machine import HERE
+from navigator.swap.machine import HERE
 
 if TYPE_CHECKING:
     from jinja2 import Environment

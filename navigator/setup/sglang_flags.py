@@ -21,7 +21,7 @@ from navigator.model import patterns
 from navigator.model.errors import MissingPart
 from navigator.model.json_text import read_json, table
 from navigator.model.text import safe_line
-from navigator.swap.remote.machine import HERE, Machine
+from navigator.swap.machine import HERE, Machine
 
 _ASK_SECONDS = 180.0
 _VERSION_SECONDS = 30.0

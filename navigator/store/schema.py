@@ -1,16 +1,31 @@
 """The tables, their constraints, and the triggers that make the database obey the domain's transition tables.
 
-`schema.sql` has the tables.
+`schema.sql` has the tables. A column holds the field of the same name of one of the domain's models. The field's type says how
+it is stored: tuples, sets, dicts and models as JSON, an id (`TaskId`, `ProposalId`) as its number, a bool as 0 or 1, everything
+else as it is. A column that no field names is left to whoever writes it.
 """
 
 from __future__ import annotations
 
+import json
+import sqlite3
+import zlib
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
+from enum import Enum
 from functools import cache
+from inspect import isclass
+from typing import TYPE_CHECKING, Any, TypeVar, get_origin
+
+from navigator.model.ids import Lettered, number_of, proposal_id, task_id
+from navigator.model.json_text import read_json
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+
+from enum import StrEnum
 from importlib import resources
 from string import Template
-from typing import TypeVar
 
 from navigator.model import states
 from navigator.model.states import PROPOSAL_TRANSITIONS, TASK_TRANSITIONS, ProposalState, TaskState
@@ -89,3 +104,118 @@ def _transition_triggers(table: str, transitions: Mapping[_S, frozenset[_S]], fi
             f" BEGIN SELECT RAISE(ABORT, 'a new row of {table} starts as {first}'); END"
         ),
     }
+
+
+_M = TypeVar("_M", bound="BaseModel")
+_JSON, _FLAG = "json", "flag"
+_IDS = {"T": task_id, "P": proposal_id}
+
+
+@cache
+def _kinds(model: type[BaseModel]) -> dict[str, str]:
+    """How each field of a model is stored: "json", "flag", "T" or "P" for an id, "" for a plain value."""
+    from pydantic import BaseModel  # late: `navigator status` reads without models
+
+    kinds = {}
+    for name, field in model.model_fields.items():
+        base = get_origin(field.annotation) or field.annotation
+        nested = isclass(base) and issubclass(base, (tuple, frozenset, dict, BaseModel))
+        letters = [mark.letter for mark in field.metadata if isinstance(mark, Lettered)]
+        kinds[name] = (
+            letters[0] if letters else _JSON if nested else _FLAG if field.annotation is bool else ""
+        )
+    return kinds
+
+
+class DamagedRow(sqlite3.DatabaseError):
+    """A row holds what was never written there. Told like any other damage of the file."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+
+
+def decoded(model: type[BaseModel], row: sqlite3.Row) -> dict[str, Any]:
+    """The columns of `row` that are fields of `model`, as plain data. NULL is left out: the field's default holds."""
+    kinds = _kinds(model)
+    try:
+        return {
+            name: _value(kinds[name], column)
+            for name, column in zip(row.keys(), row, strict=True)
+            if name in kinds and column is not None
+        }
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _damaged(model, row) from error
+
+
+def _value(kind: str, column: Any) -> Any:
+    if kind == _JSON:
+        return read_json(column)
+    if kind == _FLAG:
+        return bool(column)
+    return _IDS[kind](column) if kind else column
+
+
+def from_row(model: type[_M], row: sqlite3.Row, **more: Any) -> _M:
+    """A model from a row; `more` are fields that the row does not hold."""
+    values = {**decoded(model, row), **more}
+    try:
+        return model.model_validate(values)
+    except ValueError as error:
+        raise _damaged(model, row) from error
+
+
+def _damaged(model: type[BaseModel], row: sqlite3.Row) -> DamagedRow:
+    number = f" {row['id']}" if "id" in row.keys() else ""  # noqa: SIM118 - iterating a Row gives its values
+    return DamagedRow(f"row{number} of {model.__name__} cannot be read")
+
+
+def from_rows(model: type[_M], found: Iterable[sqlite3.Row]) -> list[_M]:
+    """A model from each row."""
+    return [from_row(model, row) for row in found]
+
+
+def encoded(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of `model` as columns."""
+    kinds = _kinds(model)
+    return {name: _column(kinds[name], value) for name, value in values.items()}
+
+
+def _column(kind: str, value: Any) -> Any:
+    if kind == _JSON:
+        return dumped(value)
+    if kind == _FLAG:
+        return int(value)
+    if kind:
+        return number_of(value, kind) if value else None
+    return value.value if isinstance(value, Enum) else value
+
+
+def dumped(value: Any) -> str:
+    """A JSON column: models, tuples of models, or plain data. ASCII, so that any string a model may hold fits."""
+    return json.dumps(value, default=_json_value, separators=(",", ":"))
+
+
+def _json_value(value: Any) -> Any:
+    from pydantic import BaseModel
+
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    raise TypeError(f"{type(value).__name__} does not fit into a JSON column")
+
+
+def clean(value: Any) -> Any:
+    """A parameter as SQLite can take it: lone surrogates (undecodable bytes of an argument) become `?`."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "replace").decode("utf-8")
+    return value
+
+
+def packed(text: str) -> bytes:
+    """An answer's text as it is stored."""
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+
+
+def unpacked(blob: bytes) -> str:
+    """The text again."""
+    return zlib.decompress(blob).decode("utf-8", "surrogatepass")

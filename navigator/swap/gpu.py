@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from navigator.model.text import safe_line
 from navigator.swap.failures import until
-from navigator.swap.remote.machine import HERE, Machine
+from navigator.swap.machine import HERE, Machine
 
 _STEADY = 4
 """Readings in a row that do not grow, after which the memory counts as free if the need is unknown."""

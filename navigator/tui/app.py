@@ -24,8 +24,8 @@ from textual.screen import Screen
 from navigator.config.paths import StatePaths, config_path, state_dir
 from navigator.model.text import plural
 from navigator.tui.base import BaseApp, ComposeFor, DecideAll, OpenProposal, OpenTask, begin
-from navigator.tui.data.prefs import Prefs
 from navigator.tui.keys import TITLES, Action, KeyGate, Keymap, bindings_of, in_scope, load_keymap
+from navigator.tui.prefs import Prefs
 from navigator.tui.terminal import InertFilter
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 from navigator.tui.widgets.screen import NavScreen
@@ -37,7 +37,7 @@ _PATIENCE = 3.0
 """Seconds to exit in once the terminal hung up: a driver may wait for ever for a terminal that is gone."""
 
 MODES: dict[str, str] = {
-    "deck": "navigator.tui.deck.screen:DeckScreen",
+    "deck": "navigator.tui.deck:DeckScreen",
     "review": "navigator.tui.review.screen:ReviewScreen",
     "compose": "navigator.tui.compose:ComposeScreen",
     "stats": "navigator.tui.statistics:StatsScreen",

@@ -20,11 +20,11 @@ from navigator.model.errors import NavigatorError
 from navigator.model.states import DecisionKind
 from navigator.model.text import safe_text
 from navigator.tui import terminal
-from navigator.tui.data.conductor_link import ConductorLink
-from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
-from navigator.tui.data.feed import DataFeed
-from navigator.tui.data.prefs import Prefs
+from navigator.tui.conductor_link import ConductorLink
+from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus
+from navigator.tui.feed import DataFeed
 from navigator.tui.keys import Keymap
+from navigator.tui.prefs import Prefs
 from navigator.tui.widgets.strip import StripFacts, strip_facts
 
 if TYPE_CHECKING:

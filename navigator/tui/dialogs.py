@@ -18,8 +18,8 @@ from navigator.model import patterns
 from navigator.model.errors import MissingPart
 from navigator.model.text import safe_text
 from navigator.tui.base import BaseApp
-from navigator.tui.data.prefs import DraftKeeper
 from navigator.tui.keys import SCOPES, TERMS, TITLES, Keymap, bindings_of, in_group, shown_key
+from navigator.tui.prefs import DraftKeeper
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.markdown import wrapped
 from navigator.tui.widgets.page import Line, Page, PieceLines

@@ -21,7 +21,7 @@ from navigator.sheet.statistics.cost import swap_table
 from navigator.swap import look_at_servers
 from navigator.tui.base import begin
 from navigator.tui.clock import seconds_since
-from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress, meanwhile, swap_bar
+from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress, meanwhile, swap_bar
 from navigator.tui.dialogs import ConfirmDialog
 from navigator.tui.keys import Action
 from navigator.tui.verbs import perform

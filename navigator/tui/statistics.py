@@ -22,7 +22,7 @@ from navigator.store.reads.reader import Reader
 from navigator.store.reads.statistics import GROUPINGS
 from navigator.tui import clock
 from navigator.tui.base import begin
-from navigator.tui.data.deck_snapshot import DeckSnapshot
+from navigator.tui.deck_snapshot import DeckSnapshot
 from navigator.tui.widgets.cells import Piece, justified
 from navigator.tui.widgets.page import Line, Page, PieceLines
 from navigator.tui.widgets.screen import NavScreen

@@ -15,8 +15,8 @@ from navigator.actions.undo import Undo
 from navigator.model.errors import NavigatorError
 from navigator.model.states import Judgement, TaskState
 from navigator.tui.base import BaseApp
-from navigator.tui.data.prefs import DraftKeeper
 from navigator.tui.dialogs import ConfirmDialog, NoteDialog, PickDialog
+from navigator.tui.prefs import DraftKeeper
 
 if TYPE_CHECKING:
     from navigator.model.models import Project

@@ -18,7 +18,7 @@ from navigator.config.paths import config_path
 from navigator.model.errors import NavigatorError
 from navigator.model.text import plural, safe_line
 from navigator.setup.servers import USUAL, FoundServer, find_servers
-from navigator.tui.data.deck_snapshot import DeckSnapshot
+from navigator.tui.deck_snapshot import DeckSnapshot
 from navigator.tui.keys import in_group
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.rows import RowList

@@ -8,7 +8,7 @@ import pytest
 
 from navigator.cli.run import show_session
 from navigator.model.states import Role
-from navigator.rehearsal.server.engine import pace_of
+from navigator.rehearsal.engine import pace_of
 
 MEASURED: dict[str, Any] = {
     "projects": 1,

@@ -19,7 +19,7 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings, load_settings
 from navigator.model.errors import MissingPart
 from navigator.model.states import Role
-from navigator.rehearsal.server.engine import MODEL_NAMES
+from navigator.rehearsal.engine import MODEL_NAMES
 from navigator.swap import make_strategy, strategy_class, strategy_names
 from navigator.swap.base import PhaseEvent, Sighting
 from navigator.swap.strategies.rehearsal import COMMAND, MODELS, RehearsalStrategy

@@ -22,10 +22,10 @@ from navigator.client.client import ModelClient
 from navigator.config.settings import ServerSettings
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes
-from navigator.rehearsal.server.api import Api
-from navigator.rehearsal.server.engine import Completion, Pace
-from navigator.rehearsal.server.http import HttpServer
-from navigator.rehearsal.server.tool_calls import ToolCall, call_text, tools_in
+from navigator.rehearsal.api import Api
+from navigator.rehearsal.engine import Completion, Pace
+from navigator.rehearsal.http import HttpServer
+from navigator.rehearsal.tool_calls import ToolCall, call_text, tools_in
 from tests.engines.llama import Server
 from tests.engines.sglang import CONTEXT, home, missing, sglang_server
 from tests.scripted.reading import Messages

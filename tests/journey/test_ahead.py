@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from navigator.cli.session import locked_dependencies
-from navigator.engine.ahead import Ahead
 from navigator.engine.conductor import Conductor, RunOptions
+from navigator.engine.swapping import Ahead
 from navigator.journey import review
 from navigator.journey.prompts import material
 from navigator.journey.prompts.material import gather

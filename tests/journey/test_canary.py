@@ -9,7 +9,7 @@ from navigator.figures.swaps import swap_stats
 from navigator.model.states import Role, TaskState
 from navigator.sheet.finish import measured_figures
 from navigator.store.reads.reader import Reader
-from navigator.tui.data.deck_snapshot import SwapProgress, swap_bar
+from navigator.tui.deck_snapshot import SwapProgress, swap_bar
 from tests.journey.room import Room
 from tests.journey.scripted_models import READER
 from tests.journey.swaps import asked, settings

@@ -13,9 +13,9 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.journey.dependencies import Dependencies
 from navigator.model.states import Role
-from navigator.rehearsal.server.api import Api
-from navigator.rehearsal.server.engine import MODEL_NAMES, Completion, pace_of
-from navigator.rehearsal.server.http import HttpServer
+from navigator.rehearsal.api import Api
+from navigator.rehearsal.engine import MODEL_NAMES, Completion, pace_of
+from navigator.rehearsal.http import HttpServer
 from navigator.store.database import open_writer
 from navigator.store.reads.reader import Reader
 from navigator.store.writes.writer import Store

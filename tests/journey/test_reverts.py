@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from navigator.actions.registry import perform
-from navigator.engine import repositories
-from navigator.engine.repositories import Idle
+from navigator.engine import reconcile
+from navigator.engine.reconcile import Idle
 from navigator.journey.recovery import Storage
 from tests.git.world import fingerprint
 from tests.journey.landing_bench import LandingBench
@@ -93,7 +93,7 @@ async def test_an_idle_conductor_looks_and_not_again_soon(
     bench = await asyncio.to_thread(LandingBench, tmp_path, monkeypatch, landing="current", proposals=1)
     with bench.world() as world:
         await perform(world, "approve", {"proposals": [{"id": bench.waiting[0]}]})
-        monkeypatch.setattr(repositories, "_IDLE_PAUSE", 0.01)
+        monkeypatch.setattr(reconcile, "_IDLE_PAUSE", 0.01)
         resting = False
         looks: list[bool] = []
 
@@ -109,9 +109,9 @@ async def test_an_idle_conductor_looks_and_not_again_soon(
         while not stored(bench):
             await asyncio.sleep(0.01)
         assert stored(bench) == {bench.waiting[0]: "kept"}
-        seen, looked = len(looks), world.reader.meta(repositories.LOOKED, str)
+        seen, looked = len(looks), world.reader.meta(reconcile.LOOKED, str)
         while len(looks) < seen + 3:
             await asyncio.sleep(0.01)
-        assert world.reader.meta(repositories.LOOKED, str) == looked
+        assert world.reader.meta(reconcile.LOOKED, str) == looked
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

@@ -24,7 +24,7 @@ from navigator.setup import sglang_flags
 from navigator.setup.files import sealed, state_of
 from navigator.setup.install import flags_of_unit, user_places
 from navigator.setup.sglang_flags import Installed
-from navigator.swap.remote.machine import HERE
+from navigator.swap.machine import HERE
 from tests.lab.test_decide import measured
 from tests.lab.test_measure import plan_file, run
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes
-from navigator.rehearsal.server.api import Api
-from navigator.rehearsal.server.engine import (
+from navigator.rehearsal.api import Api
+from navigator.rehearsal.engine import (
     CHARACTERS_PER_TOKEN,
     PAGE_TOKENS,
     Completion,
@@ -26,7 +26,7 @@ from navigator.rehearsal.server.engine import (
     SimulatedEngine,
     estimate_tokens,
 )
-from navigator.rehearsal.server.http import HttpServer
+from navigator.rehearsal.http import HttpServer
 
 
 def pace(decode: float, prefill: float = 1e9, scale: float = 1.0) -> Pace:
@@ -255,7 +255,7 @@ async def test_text_parts_are_joined() -> None:
 
 
 async def test_too_large_a_body_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("navigator.rehearsal.server.http.MAX_BODY", 1000)
+    monkeypatch.setattr("navigator.rehearsal.http.MAX_BODY", 1000)
     async with serving(AT_ONCE) as (client, _):
         answer = await client.post("/v1/chat/completions", content=b"x" * 2000)
 

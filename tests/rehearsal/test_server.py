@@ -14,9 +14,9 @@ import httpx
 import pytest
 
 from navigator.model.states import Role
-from navigator.rehearsal.server.api import Api
-from navigator.rehearsal.server.engine import Completion, pace_of
-from navigator.rehearsal.server.http import HttpRequest
+from navigator.rehearsal.api import Api
+from navigator.rehearsal.engine import Completion, pace_of
+from navigator.rehearsal.http import HttpRequest
 from tests.scripted.__main__ import parse_options
 
 GENERATOR = "rehearsal/Qwen3.5-35B-A3B"

@@ -8,7 +8,7 @@ import pytest
 
 from navigator.model.states import Role
 from navigator.model.timing import distinct_experts, read_timing
-from navigator.rehearsal.server.engine import estimate_tokens, pace_of
+from navigator.rehearsal.engine import estimate_tokens, pace_of
 
 ROLES = [Role.GENERATOR, Role.REVIEWER]
 

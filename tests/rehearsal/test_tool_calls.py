@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from navigator.rehearsal.server.api import Player
-from navigator.rehearsal.server.chat import RequestProblem, read_chat
-from navigator.rehearsal.server.tool_calls import (
+from navigator.rehearsal.api import Player
+from navigator.rehearsal.chat import RequestProblem, read_chat
+from navigator.rehearsal.tool_calls import (
     BEGIN,
     END,
     CallReader,

@@ -12,10 +12,10 @@ from typing import Any
 from navigator.model.states import Role
 from navigator.rehearsal import __main__ as rehearsal
 from navigator.rehearsal import player
+from navigator.rehearsal.api import Api, Player
+from navigator.rehearsal.engine import Completion, pace_of
 from navigator.rehearsal.samples import sample_projects
-from navigator.rehearsal.server.api import Api, Player
-from navigator.rehearsal.server.engine import Completion, pace_of
-from navigator.rehearsal.server.tool_calls import tools_in
+from navigator.rehearsal.tool_calls import tools_in
 from tests.scripted.reading import Messages, read_review
 from tests.scripted.reviewer import Reviewer
 from tests.scripted.writer import Writer

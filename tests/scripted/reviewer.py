@@ -12,7 +12,7 @@ from typing import Any
 
 from navigator.exam.faults import fraction
 from navigator.model import patterns
-from navigator.rehearsal.server.engine import Completion
+from navigator.rehearsal.engine import Completion
 from tests.scripted.instances import fitted, instance_of
 from tests.scripted.reading import Messages, ReviewPrompt, read_review
 from tests.scripted.writer import FLAW

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from navigator.exam.faults import fraction
+from navigator.rehearsal.engine import Completion
 from navigator.rehearsal.player import ASKED, is_again, next_step
-from navigator.rehearsal.server.engine import Completion
-from navigator.rehearsal.server.tool_calls import tools_in
+from navigator.rehearsal.tool_calls import tools_in
 from tests.scripted.instances import fitted, instance_of
 from tests.scripted.reading import Messages, WritingPrompt, read_writing
 

@@ -20,8 +20,8 @@ from navigator.model.states import DecisionKind, LandingState, TaskState, Verdic
 from navigator.sheet.account import account
 from navigator.sheet.marks import waiting_proposals
 from navigator.sheet.waiting import waiting
-from navigator.tui.data.feed import Follower
-from navigator.tui.deck.rows import CARD_ORDERS, in_order
+from navigator.tui.deck_rows import CARD_ORDERS, in_order
+from navigator.tui.feed import Follower
 from tests.journey.splitting import FIVE, SplitBench, git
 
 

@@ -21,7 +21,7 @@ from navigator.config.settings import Settings
 from navigator.model.errors import ConfigError
 from navigator.model.states import Role
 from navigator.swap.base import PhaseEvent
-from navigator.swap.remote.ssh import ConnectionLost, SshConnection
+from navigator.swap.ssh import ConnectionLost, SshConnection
 from navigator.swap.strategies import systemd
 from navigator.swap.strategies.systemd import SystemdStrategy
 from tests.swap.desk import MODELS, SCRIPT, UNITS, Desk, wait_for
@@ -219,7 +219,7 @@ async def test_two_processes_share_one_connection(desk: Desk, box: SshServer) ->
 def test_nothing_is_left_of_a_client_that_is_killed(box: SshServer) -> None:
     """Its end of the connection lives as long as its input is open, and so does ours."""
     program = (
-        "import sys, time\nfrom navigator.swap.remote.ssh import SshConnection\n"
+        "import sys, time\nfrom navigator.swap.ssh import SshConnection\n"
         f"connection = SshConnection({HOST!r}, ())\nconnection.open()\nprint('open', flush=True)\ntime.sleep(600)\n"
     )
     client = subprocess.Popen(

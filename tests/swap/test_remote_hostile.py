@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from navigator.model.states import Role
-from navigator.swap.remote import ssh
-from navigator.swap.remote.ssh import ConnectionLost, SshConnection
+from navigator.swap import ssh
+from navigator.swap.ssh import ConnectionLost, SshConnection
 from tests.swap import ssh_server as sshd
 from tests.swap.desk import Desk
 from tests.swap.relay import Relay, relayed
@@ -53,7 +53,7 @@ def test_a_machine_that_does_not_get_to_the_point_is_no_connection(
     alone: SshServer, monkeypatch: pytest.MonkeyPatch, manner: str
 ) -> None:
     monkeypatch.setattr(ssh, "_CONNECT_SECONDS", 4.0)
-    options = ssh.table("navigator.swap.remote", "ssh.toml") | {"ConnectTimeout": "3"}
+    options = ssh.table("navigator.swap", "ssh.toml") | {"ConnectTimeout": "3"}
     monkeypatch.setattr(ssh, "table", lambda package, name: options)
     with relayed(alone.port) as relay:
         through(alone, relay)

@@ -11,7 +11,7 @@ import pytest
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp
-from navigator.tui.data.prefs import Prefs
+from navigator.tui.prefs import Prefs
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.screen import Dialog
 from tests.tui import world

@@ -21,7 +21,7 @@ from navigator.store.writes.writer import Store
 from navigator.tui.answers.screen import AnswerScreen, ReportScreen, TaskScreen
 from navigator.tui.answers.suggestions import SuggestionsScreen
 from navigator.tui.app import NavigatorApp
-from navigator.tui.deck.screen import DeckScreen
+from navigator.tui.deck import DeckScreen
 from navigator.tui.dialogs import ConfirmDialog, NoteDialog
 from navigator.tui.widgets.page import Page
 from tests.tui import world

@@ -9,7 +9,7 @@ from navigator.model.states import ProposalState, TaskState
 from navigator.sheet.waiting import row_head
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
-from navigator.tui.deck.rows import flags_of
+from navigator.tui.deck_rows import flags_of
 from navigator.tui.dialogs import ConfirmDialog
 from tests.tui.reviewing import Reviewing
 from tests.tui.test_review import Driver, opened, plain

@@ -19,9 +19,9 @@ from navigator.engine.server import SocketServer
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Event
 from navigator.tui.app import NavigatorApp, rehearsed
-from navigator.tui.data.conductor_link import ConductorLink, in_brief
-from navigator.tui.data.prefs import Prefs
+from navigator.tui.conductor_link import ConductorLink, in_brief
 from navigator.tui.dialogs import ConfirmDialog
+from navigator.tui.prefs import Prefs
 from navigator.tui.widgets.strip import StatusStrip
 from tests.tui import world
 from tests.tui.driving import loaded, until

@@ -18,8 +18,8 @@ from navigator.model.states import DecisionKind, TaskState
 from navigator.sheet.waiting import card_seconds
 from navigator.tui.app import NavigatorApp
 from navigator.tui.base import DecideAll, OpenProposal
-from navigator.tui.deck.rows import CARD_ORDERS, IS
-from navigator.tui.deck.screen import DeckScreen, pane_heights
+from navigator.tui.deck import DeckScreen, pane_heights
+from navigator.tui.deck_rows import CARD_ORDERS, IS
 from navigator.tui.dialogs import ConfirmDialog, HelpScreen
 from navigator.tui.keys import ACTIONS
 from navigator.tui.theme import THEMES

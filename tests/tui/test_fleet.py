@@ -21,7 +21,7 @@ from navigator.model.models import Swap, SwapPhase
 from navigator.model.states import Role
 from navigator.swap import look_at_servers
 from navigator.tui import fleet
-from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
+from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.dialogs import ConfirmDialog
 from navigator.tui.fleet import (
     TAIL_BYTES,

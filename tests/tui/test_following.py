@@ -13,8 +13,8 @@ from navigator.model.states import DecisionKind, LandingState, ProposalState, Ro
 from navigator.sheet.marks import overlapping, places_of
 from navigator.store.database import open_reader, open_writer
 from navigator.store.writes.writer import Store
-from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, short_model
-from navigator.tui.data.feed import Follower
+from navigator.tui.deck_snapshot import DeckSnapshot, Figured, short_model
+from navigator.tui.feed import Follower
 from tests.tui import world
 
 

@@ -7,9 +7,9 @@ from textual.widgets._toast import Toast
 
 from navigator.config.paths import StatePaths
 from navigator.tui.app import NavigatorApp
-from navigator.tui.data.conductor_link import ConductorLink
-from navigator.tui.data.deck_snapshot import LiveStatus
-from navigator.tui.deck.screen import DeckScreen
+from navigator.tui.conductor_link import ConductorLink
+from navigator.tui.deck import DeckScreen
+from navigator.tui.deck_snapshot import LiveStatus
 from navigator.tui.dialogs import HelpScreen
 from navigator.tui.fleet import FleetScreen
 from navigator.tui.keys import ACTIONS, in_scope

@@ -12,7 +12,7 @@ from textual.widgets import Input
 from navigator.tui import app
 from navigator.tui.answers.screen import TaskScreen
 from navigator.tui.app import NavigatorApp
-from navigator.tui.deck.screen import DeckScreen
+from navigator.tui.deck import DeckScreen
 from navigator.tui.dialogs import ConfirmDialog, HelpScreen, glossary, term_lines
 from navigator.tui.diff.view import DiffView
 from navigator.tui.keys import (

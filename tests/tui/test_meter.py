@@ -14,8 +14,8 @@ from navigator.schedule.forecast import PUBLISHED
 from navigator.sheet.finish import measured_figures
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
-from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress, swap_bar
-from navigator.tui.data.feed import Follower
+from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress, swap_bar
+from navigator.tui.feed import Follower
 from navigator.tui.widgets.strip import StripFacts, strip_line, summary
 from tests.tui.test_following import looked
 

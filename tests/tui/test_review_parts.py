@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from navigator.model.errors import Conflict, MissingPart, NavigatorError
 from navigator.model.models import Finding, Project, Proposal, Review, Task
 from navigator.model.states import Complexity, Criterion, FindingKind, Severity, TaskKind, TaskState, Verdict
+from navigator.tui import prefs as drafts
 from navigator.tui.compose import Sheet
-from navigator.tui.data import prefs as drafts
-from navigator.tui.data.prefs import DraftKeeper
 from navigator.tui.dialogs import best
+from navigator.tui.prefs import DraftKeeper
 from navigator.tui.review.context import REMARK, ReviewContext, finding_notes, found_again
 from navigator.tui.review.words import warning_lines
 from navigator.tui.terminal import borrowed, editor_command, editor_words, run_editor

@@ -15,7 +15,7 @@ from navigator.model.models import Review
 from navigator.model.states import TaskState, Verdict
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
-from navigator.tui.deck.screen import DeckScreen
+from navigator.tui.deck import DeckScreen
 from navigator.tui.dialogs import NoteDialog, PickDialog
 from navigator.tui.keys import ACTIONS
 from navigator.tui.review.screen import ReviewScreen

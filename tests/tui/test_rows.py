@@ -15,7 +15,7 @@ from navigator.model.states import TaskState, Verdict
 from navigator.sheet.marks import overlapping, places_of
 from navigator.sheet.variants import best_first
 from navigator.store.reads.cards import Card
-from navigator.tui.deck.rows import CARD_ORDERS, flags_of, in_order, work_word
+from navigator.tui.deck_rows import CARD_ORDERS, flags_of, in_order, work_word
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.rows import RowList

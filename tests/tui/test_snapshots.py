@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp
-from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress
+from navigator.tui.deck_snapshot import LiveStatus, SwapProgress
 from navigator.tui.dialogs import ConfirmDialog
 from navigator.tui.widgets import strip as strip_text
 from tests.tui.conftest import AppMaker
@@ -47,7 +47,7 @@ def working(app: NavigatorApp, swap: SwapProgress | None = None) -> None:
 @pytest.fixture(autouse=True)
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing blinks, and the link's picture is put back after each test."""
-    from navigator.tui.data.conductor_link import ConductorLink
+    from navigator.tui.conductor_link import ConductorLink
 
     monkeypatch.setattr(ConductorLink, "live", ConductorLink.live)
     monkeypatch.setattr(ConductorLink, "here", ConductorLink.here)

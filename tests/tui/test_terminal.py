@@ -25,7 +25,7 @@ from navigator.model.text import is_unsafe
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
 from navigator.tui import terminal
-from navigator.tui.data.prefs import Prefs
+from navigator.tui.prefs import Prefs
 from navigator.tui.terminal import InertFilter
 from tests.tui import world
 

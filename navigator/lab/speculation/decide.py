@@ -27,7 +27,7 @@ from navigator.setup.files import PlannedFile, read_text, sealed, state_of
 from navigator.setup.install import carry_out, flags_of_unit
 from navigator.setup.render import quoted
 from navigator.swap.gpu import cards
-from navigator.swap.remote.machine import HERE, Machine
+from navigator.swap.machine import HERE, Machine
 
 LEAST_BLOCKS = 5
 LEAST_GAIN = 0.03

@@ -32,8 +32,7 @@ from navigator.model.states import (
 )
 from navigator.store.database import translated
 from navigator.store.reads.queries import LINKED, MET, Queries, database_of
-from navigator.store.rows import DamagedRow
-from navigator.store.schema import WORLD
+from navigator.store.schema import WORLD, DamagedRow
 
 _CHUNK = 500
 

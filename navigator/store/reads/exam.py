@@ -14,7 +14,7 @@ from navigator.model.models import CheckResult, Model
 from navigator.model.records import ExamAnswer, ExamCount, ExamItem, ExamPair, ExamTrial, VerdictCount
 from navigator.model.states import Criterion
 from navigator.store.reads.queries import OWN_FAULT, Queries
-from navigator.store.rows import from_row, from_rows
+from navigator.store.schema import from_row, from_rows
 
 SIZES = (0, 10, 50, 150)
 """Lower ends of the buckets of changed lines: published reviewers differ most between below 10 and above 150."""

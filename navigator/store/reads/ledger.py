@@ -12,7 +12,7 @@ from navigator.model.models import Event, Swap, Usage
 from navigator.model.records import Batch, Comment, JournalEntry, Look, ModelCall
 from navigator.model.states import Role
 from navigator.store.reads.queries import WRITTEN, Queries, limited
-from navigator.store.rows import decoded, from_row, from_rows, unpacked
+from navigator.store.schema import decoded, from_row, from_rows, unpacked
 
 _V = TypeVar("_V")
 

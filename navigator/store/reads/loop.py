@@ -14,7 +14,7 @@ from navigator.model.records import AgentTurn
 from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN, Queries
 from navigator.store.reads.statistics import ReproductionReads
-from navigator.store.rows import from_row, from_rows, unpacked
+from navigator.store.schema import from_row, from_rows, unpacked
 
 
 @dataclass(frozen=True, slots=True)

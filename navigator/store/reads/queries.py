@@ -12,7 +12,7 @@ from navigator.model.ids import number_of
 from navigator.model.states import Role
 from navigator.store.database import translated
 from navigator.store.errors import damaged_row
-from navigator.store.rows import DamagedRow, clean
+from navigator.store.schema import DamagedRow, clean
 
 WRITTEN = "purpose NOT LIKE 'review%' AND purpose NOT IN ('final', 'reproduce')"
 """A test on `calls`: what was asked for was a task's own text, not a review of one."""

@@ -33,8 +33,7 @@ from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import AgentReads, LoopReads
 from navigator.store.reads.queries import limited
 from navigator.store.reads.statistics import CostReads, OutcomeReads, StatisticsReads
-from navigator.store.rows import decoded, from_row, from_rows, unpacked
-from navigator.store.schema import tables
+from navigator.store.schema import decoded, from_row, from_rows, tables, unpacked
 
 _CHUNK = 500
 """Ids in one IN list; SQLite's limit of variables is 999 in old builds."""

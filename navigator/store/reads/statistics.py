@@ -26,7 +26,7 @@ from navigator.model.records import (
 )
 from navigator.model.states import Judgement
 from navigator.store.reads.queries import Queries
-from navigator.store.rows import from_row, from_rows
+from navigator.store.schema import from_row, from_rows
 
 _COLUMNS = {
     "writer_model": "a.model",

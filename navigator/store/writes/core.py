@@ -12,7 +12,7 @@ from navigator.model.errors import NotFound
 from navigator.model.ids import number_of, proposal_id, task_id
 from navigator.model.models import Event, utc_now
 from navigator.store.reads.reader import Reader
-from navigator.store.rows import clean, dumped, encoded
+from navigator.store.schema import clean, dumped, encoded
 
 
 class TransactionCore:

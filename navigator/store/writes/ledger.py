@@ -22,7 +22,7 @@ from navigator.model.records import (
     ModelCall,
 )
 from navigator.model.states import LOOP_TASK_STATES, EditCode, Role
-from navigator.store.rows import dumped, packed
+from navigator.store.schema import dumped, packed
 from navigator.store.writes.core import TransactionCore
 
 STARTED = "started"

@@ -18,7 +18,7 @@ from navigator.model.states import (
     require_proposal_transition,
     require_task_transition,
 )
-from navigator.store.rows import encoded
+from navigator.store.schema import encoded
 from navigator.store.writes.core import TransactionCore
 
 

@@ -30,7 +30,7 @@ from navigator.model.states import (
     require_proposal_transition,
 )
 from navigator.store.reads.exam import Precedent
-from navigator.store.rows import dumped, encoded, from_row
+from navigator.store.schema import dumped, encoded, from_row
 from navigator.store.writes.core import TransactionCore
 
 

@@ -34,7 +34,7 @@ from navigator.swap.base import (
 )
 from navigator.swap.failures import InFlight, hint_for
 from navigator.swap.lines import ScriptLog, failure_class
-from navigator.swap.remote.ssh import ConnectionLost, SshConnection
+from navigator.swap.ssh import ConnectionLost, SshConnection
 
 _SCRIPT = "model-swap.sh"
 _NEEDED = ("bash", "systemctl", "curl", "flock", "timeout")

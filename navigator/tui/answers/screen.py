@@ -19,7 +19,7 @@ from navigator.model.states import Role, TaskState
 from navigator.model.text import safe_line, safe_text
 from navigator.sheet.variants import predecessor_words, why_it_waits
 from navigator.tui.base import OpenTask, begin
-from navigator.tui.data.deck_snapshot import DeckSnapshot, short_model
+from navigator.tui.deck_snapshot import DeckSnapshot, short_model
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, thousands
 from navigator.tui.widgets.markdown import Line, drawn, wrapped

@@ -13,9 +13,9 @@ from navigator.model.errors import Conflict, NavigatorError, NotFound, UsageErro
 from navigator.model.models import Project, Proposal
 from navigator.model.states import ProposalState
 from navigator.tui.base import BaseApp
-from navigator.tui.data.prefs import DraftKeeper
 from navigator.tui.diff.layout import LineComment, Side, find_file, find_line
 from navigator.tui.diff.view import DiffView
+from navigator.tui.prefs import DraftKeeper
 from navigator.tui.review.context import ReviewContext, comment_key
 from navigator.tui.verbs import send
 

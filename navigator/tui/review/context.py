@@ -13,7 +13,7 @@ from navigator.model.states import ProposalState, Role, TaskState, Verdict
 from navigator.sheet.marks import facts_of
 from navigator.sheet.variants import VariantStanding, standings
 from navigator.sheet.writing import lines_below, record_words
-from navigator.tui.data.deck_snapshot import short_model
+from navigator.tui.deck_snapshot import short_model
 from navigator.tui.diff.layout import FindingNote, LineComment
 
 if TYPE_CHECKING:

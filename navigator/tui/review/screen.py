@@ -26,12 +26,12 @@ from navigator.model.models import Proposal
 from navigator.model.states import LandingState, Severity
 from navigator.model.text import safe_text
 from navigator.tui.base import OpenProposal, begin
-from navigator.tui.data.deck_snapshot import DeckSnapshot
-from navigator.tui.data.prefs import DraftKeeper
+from navigator.tui.deck_snapshot import DeckSnapshot
 from navigator.tui.dialogs import NoteDialog
 from navigator.tui.diff.layout import LineComment, Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.keys import Action
+from navigator.tui.prefs import DraftKeeper
 from navigator.tui.review import comments
 from navigator.tui.review.comments import OTHERWISE, HunkChoice, Trees, labels_of, why_not_chosen
 from navigator.tui.review.context import (

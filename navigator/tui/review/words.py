@@ -29,7 +29,7 @@ from navigator.sheet.marks import Kind, head, marks
 from navigator.sheet.variants import standing_lines
 from navigator.sheet.waiting import about, reading_seconds, reading_words
 from navigator.sheet.writing import look_lines, looks_words, uncertainty_words
-from navigator.tui.data.deck_snapshot import short_model
+from navigator.tui.deck_snapshot import short_model
 from navigator.tui.keys import bindings_of
 from navigator.tui.review.context import ReviewContext
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, length

@@ -14,7 +14,7 @@ from textual.style import Style
 from textual.widget import Widget
 
 from navigator.tui.base import BaseApp, DeckSnapshotChanged, LiveChanged
-from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
+from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.keys import SCOPES, Action, bindings_of, in_scope
 from navigator.tui.widgets.strip import StatusStrip
 

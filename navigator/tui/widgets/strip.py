@@ -15,7 +15,7 @@ from navigator.model.states import Role, TaskState
 from navigator.model.text import plural, safe_line
 from navigator.sheet.waiting import card_seconds
 from navigator.tui.clock import seconds_since
-from navigator.tui.data.deck_snapshot import (
+from navigator.tui.deck_snapshot import (
     CHARS_PER_TOKEN,
     DeckSnapshot,
     Figured,

@@ -19,9 +19,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from navigator.exam.faults import fraction
 from navigator.model.json_text import read_json
-from navigator.rehearsal.server.engine import CHARACTERS_PER_TOKEN, EngineJob, estimate_tokens
-from navigator.rehearsal.server.http import HttpRequest, Response, json_response
-from navigator.rehearsal.server.tool_calls import ToolCall, call_text, tools_text
+from navigator.rehearsal.engine import CHARACTERS_PER_TOKEN, EngineJob, estimate_tokens
+from navigator.rehearsal.http import HttpRequest, Response, json_response
+from navigator.rehearsal.tool_calls import ToolCall, call_text, tools_text
 
 
 class RequestProblem(Exception):

@@ -20,7 +20,7 @@ from navigator.engine.following import ConductorClient
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
 from navigator.process.runner import start
-from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress
+from navigator.tui.deck_snapshot import LiveStatus, SwapProgress
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from navigator.process.runner import MOST, Ended, run
 
 if TYPE_CHECKING:
     from navigator.config.settings import Settings
-    from navigator.swap.remote.ssh import SshConnection
+    from navigator.swap.ssh import SshConnection
 
 _FILE_SECONDS = 30.0
 _ABSENT = 44
@@ -192,7 +192,7 @@ def servers_machine(settings: Settings) -> Iterator[Machine]:
     if not settings.swap.host:
         yield HERE
         return
-    from navigator.swap.remote.ssh import SshConnection
+    from navigator.swap.ssh import SshConnection
     from navigator.swap.strategies.systemd import forwards
 
     connection = SshConnection(settings.swap.host, forwards(settings))

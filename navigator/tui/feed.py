@@ -18,7 +18,7 @@ from navigator.config.paths import StatePaths
 from navigator.engine.acting import open_reading
 from navigator.figures.swaps import NEWEST
 from navigator.tui import clock
-from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, make_snapshot
+from navigator.tui.deck_snapshot import DeckSnapshot, Figured, make_snapshot
 
 if TYPE_CHECKING:
     from navigator.model.models import Project, Swap

@@ -16,10 +16,10 @@ from dataclasses import replace
 from typing import Any
 
 from navigator.model.states import Role
-from navigator.rehearsal.server.chat import ChatBody, RequestProblem, Wording, json_body, misshapen, read_chat
-from navigator.rehearsal.server.engine import MODEL_NAMES, Completion, EngineJob, Pace, SimulatedEngine
-from navigator.rehearsal.server.http import HttpRequest, Response, json_response
-from navigator.rehearsal.server.tool_calls import CallReader, ToolCall, calls_in
+from navigator.rehearsal.chat import ChatBody, RequestProblem, Wording, json_body, misshapen, read_chat
+from navigator.rehearsal.engine import MODEL_NAMES, Completion, EngineJob, Pace, SimulatedEngine
+from navigator.rehearsal.http import HttpRequest, Response, json_response
+from navigator.rehearsal.tool_calls import CallReader, ToolCall, calls_in
 
 HEALTH_SECONDS = 1.0
 """SGLang generates a token and looks a second later whether it came."""

@@ -14,10 +14,10 @@ from textual.widgets import Input
 from navigator.model.states import DecisionKind, TaskKind, TaskState
 from navigator.model.text import safe_line
 from navigator.sheet.variants import best_first
+from navigator.tui import deck_rows as draw
 from navigator.tui.base import DecideAll, OpenProposal, OpenTask, begin
-from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
-from navigator.tui.deck import rows as draw
-from navigator.tui.deck.rows import CARD_ORDERS, Query, following, in_order, parse_query
+from navigator.tui.deck_rows import CARD_ORDERS, Query, following, in_order, parse_query
+from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.keys import Action
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.rows import RowList

@@ -14,7 +14,7 @@ from navigator.sheet.variants import ENDED as ENDED_FOR_GOOD
 from navigator.sheet.variants import leaders, spread
 from navigator.sheet.waiting import about, by_effort, card_seconds, row_head
 from navigator.tui.clock import seconds_since
-from navigator.tui.data.deck_snapshot import ProjectRow
+from navigator.tui.deck_snapshot import ProjectRow
 from navigator.tui.widgets.cells import (
     Piece,
     clip,
