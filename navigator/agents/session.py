@@ -1,6 +1,6 @@
 """One agent at work: started in the sandbox on its copy of the project, prompted, watched, and ended with all it started.
 
-`try_agent` finds out whether the agent of the settings can be started here and reaches the model: by doing it, in an empty folder.
+`try_agent` finds out whether the agent of the settings can be started here and reaches the model: by doing it.
 """
 
 from __future__ import annotations

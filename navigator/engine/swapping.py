@@ -229,7 +229,7 @@ class CanaryWatch:
         canary = self._last[role] = await self._ask(role)
         well = canary.outcome is CanaryOutcome.WELL
         said = {"role": role.value, "outcome": canary.outcome.value, "reason": canary.reason}
-        log.log(logging.INFO if well else logging.WARNING, "canary of the %s: %s %s", *said.values())
+        log.log(logging.DEBUG if well else logging.WARNING, "canary of the %s: %s %s", *said.values())
         self._storage.event("a canary's outcome", "canary", **said)
         return canary
 

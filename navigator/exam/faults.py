@@ -23,9 +23,7 @@ Operator = Callable[[list[str], list[str], int], Put | None]
 
 _TABLE = table(__package__, "faults.toml")
 _BLANK = "\0"
-_NO_STATEMENT = patterns.compile(
-    r"\s*(?:\x00|import\b|from\b|package\b|type\b|interface\b|export [*{])|[\s\x00]*$"
-)
+_NO_STATEMENT = patterns.compile(r"\s*(?:\x00|import\b|from\b|package\b|type\b|interface\b|export [*{])")
 _LEAVES = r"\s*(?:return\b|raise\b|throw\b|continue\b|break\b|panic\()"
 _DEFAULT = r"\s*\w+ = (?:\[\]|\{\}|list\(\)|dict\(\)|set\(\))$"
 _STATEMENT = patterns.compile(
@@ -145,7 +143,9 @@ def mutants(path: str, text: str, where: Sequence[int], *seed: object) -> Iterat
     code = [aside.sub(lambda match: _BLANK * len(match[0]), line) for line in lines]
     for kind, operator in shuffled(list(OPERATORS[language].items()), "slip", *seed):
         for at in shuffled(where, kind, *seed):
-            found = None if _NO_STATEMENT.match(code[at]) else operator(lines, code, at)
+            if not code[at].strip() or _NO_STATEMENT.match(code[at]):
+                continue
+            found = operator(lines, code, at)
             if found is None:
                 continue
             gone, put = found

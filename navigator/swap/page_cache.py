@@ -37,6 +37,11 @@ class CachedBytes:
     resident: int
     known: bool = True
 
+    @property
+    def share(self) -> float:
+        """Between 0 and 1; 0 for no bytes."""
+        return self.resident / self.total if self.total else 0.0
+
 
 def residency(files: list[Path]) -> CachedBytes:
     """Measure with mincore(2). A file that went away counts nothing.

@@ -336,8 +336,6 @@ def log_lines(lines: Sequence[str], width: int) -> list[Line]:
     for line in lines:
         words = line.split(" ", 4)
         if len(words) == 5 and words[2].isupper():
-            if words[2] == "INFO" and words[3].endswith(".canary"):
-                continue  # all is well, after every swap
             level = words[2]
             left: list[Piece] = [
                 (clip(words[1][:8], 8) + " ", "faint"),

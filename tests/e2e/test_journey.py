@@ -128,8 +128,8 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.press_until("Enter", "choose hunk")
     whole = choose_a_hunk(terminal)
     terminal.keys("a")
-    terminal.wait("Make a proposal of", "ctrl+s split")
-    terminal.press_until("C-s", f"part of {whole}, reviewed as a whole")
+    terminal.wait("Make a proposal of", "enter split")
+    terminal.press_until("Enter", f"part of {whole}, reviewed as a whole")
 
     # What a scan proposes becomes a task; what a report says is read and put away.
     filter_deck(terminal, "is:suggestions", "CHOOSE")

@@ -221,7 +221,7 @@ def test_the_screens_come_back_after_setup(ours: Callable[..., Pty], place: dict
 
 @pytest.mark.parametrize(
     ("answer", "said"),
-    [("X", "The conductor is not running."), ("\r", "The conductor is still running")],
+    [("X", "To open the demo again:"), ("\r", "The conductor is still running")],
     ids=["stopped", "left working"],
 )
 def test_the_demo_says_the_way_back(

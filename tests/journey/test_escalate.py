@@ -76,7 +76,7 @@ def test_the_final_model_reads_what_was_shown_where_it_may_and_its_price_is_coun
     room.act("project.set", name="code", escalate=True)
     # Without a terminal nothing is sent unless it is said.
     done = CliRunner().invoke(cli, ["escalate", "P1", "--final"])
-    assert isinstance(done.exception, NavigatorError) and "before you confirm" in str(done.exception)
+    assert isinstance(done.exception, NavigatorError) and "no terminal to confirm at" in str(done.exception)
     assert place.state() is TaskState.AWAITING_APPROVAL
     # Taken back before it was sent: what is asked at the time of sending decides.
     place.escalate("P1", final=True)

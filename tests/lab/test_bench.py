@@ -34,7 +34,7 @@ def test_the_command_executes_all_twenty(tmp_path: Path) -> None:
         done = desk.json("lab", "bench", "--arm", "generator")
         (run,) = desk.json("lab", "runs")["runs"]
     assert (run["kind"], run["state"]) == ("bench", "complete")
-    assert run["command"] == ["lab", "bench", "--name", "bench", "--arm", "generator"]
+    assert run["command"] == ["lab", "bench", "--arm", "generator", "--name", "bench"]
     assert [row["tier"] for row in done["rows"]] == ["simple", "medium", "complex"]
     assert sum(row["n"] for row in done["rows"]) == 20
     assert sum(row["k"] for row in done["rows"]) == 18
