@@ -2,8 +2,8 @@
 
 An external swap, a server that died: the look costs next to nothing, since it is taken every few seconds for as long as the
 conductor lives: the process table, a unit's state or the list of models. Never SGLang's `/health`, which generates a token each
-time, and which counts a server as dead that is merely busy with a long prompt. Only where the look disagrees with what is believed
-is the strategy's own, thorough question asked.
+time, and which counts a server as dead that is merely busy with a long prompt. Only where the look disagrees with what is
+believed is the strategy's own, thorough question asked.
 
 In repositories, new are commits that hooks noted, and those on branches of `review_branches`, and what became of commits that
 landed. A commit is one task, whoever names it and how often; a note is deleted after its task is in the store. So a crash at any
