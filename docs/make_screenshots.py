@@ -161,7 +161,7 @@ def open_objection(app: NavigatorApp) -> None:
     from navigator.tui.base import OpenProposal
 
     cards = [card for card in app.snapshot.inbox if card.proposal]
-    best = max(cards, key=lambda card: (card.findings, card.round, card.added))
+    best = max(cards, key=lambda card: (card.blocking, card.round, card.added))
     app.go("review", OpenProposal(best.proposal, [card.proposal for card in cards]))
 
 
