@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from navigator.client.client import ChatRequest
 from navigator.client.errors import CutByLength, Refused, ServingError, Unreachable
@@ -18,9 +18,6 @@ from navigator.model.models import Task
 from navigator.model.states import Role
 from navigator.store.reads.ledger import StoredAnswer
 from navigator.store.writes.ledger import LOOKED, LOST
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger(__name__)
 
