@@ -189,10 +189,15 @@ def in_words(problem: ErrorDetails) -> str:
 class Subject:
     """The task, and its proposal if it has one, that a verb is about: what `refuse_one` decides from.
 
-    Screens make it of a row (`of_card`), everything else of the store (`read`). `existing`: the proposal is a change that was
-    there before. `newer` is the open proposal that replaced this one; `waits_for` the part that has to land first; `rival` the
-    variant of the same task that is approved. A card does not know these three: `perform` looks again. `refused`: what policy
-    forbids.
+    Screens make it of a row (`of_card`), which does not know `newer`, `waits_for` and `rival`: `perform` reads them from the
+    store (`read`).
+
+    Attributes:
+        existing: the proposal is a commit or branch that Navigator did not write.
+        newer: the open proposal that replaced this one.
+        waits_for: the part that has to land first.
+        rival: the variant of the same task that is approved.
+        refused: the first thing that the policy forbids.
     """
 
     task: str

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class UndoneRow(Model):
-    """What became of one: `ref` is the branch that a landing's undoing moved or made, "" for an approval taken back."""
+    """The result for one proposal; `ref` is the branch that was moved or made, "" for an approval that was withdrawn."""
 
     id: str
     undone: bool
@@ -29,7 +29,7 @@ class UndoneRow(Model):
 
 
 class Undo(SubjectVerb):
-    """The branch goes back to where it was, or a revert commit is made on a new branch; an approval is withdrawn."""
+    """Undo landings: move the branch back, or make a revert commit on a new branch. Withdraw approvals that have not landed."""
 
     op = "undo"
     small = True
@@ -63,9 +63,8 @@ class Undo(SubjectVerb):
             if proposal.landing is not None and proposal.landing.state is LandingState.LANDED
         ]
         if not landed:
-            return (
-                None  # an approval that has not landed is withdrawn by one key and approved again by another
-            )
+            # One key withdraws the approval, another gives it again.
+            return None
         lines = [line for proposal in landed for line in _landed_lines(reader, proposal)]
         lines.append(
             "What is undone does not wait for you again; a retry (`t` on the screens) writes it anew."
@@ -134,7 +133,7 @@ def _landed_lines(reader: Reader, proposal: Proposal) -> list[str]:
 
 
 class LookForReverts(Verb):
-    """Reads the repositories and changes nothing in them. What was found reverted before is not looked for again.
+    """Look for landed commits that were reverted since; nothing is changed. Those found before are not looked for again.
 
     `projects` by name; () for all.
     """

@@ -2,9 +2,9 @@
 
 It listens inside the sandbox's network (`inside.py` hands the socket over) and asks outside, through the very client that
 Navigator's own calls use. So `max_inflight` holds for all of them together, the key never enters the sandbox, and each
-request is one call in the ledger. What the agent cannot choose is set here: the model, and that usage is told.
+request is one call in the ledger. What the agent cannot choose is set here: the model, and that usage is reported.
 
-A request that was answered before an interruption is answered again from the ledger (`Journal.replay`), not by the model.
+A request that was answered before an interruption is answered again from the ledger (`CallJournal.replay`), not by the model.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class CallJournal:
 
 
 class BadRequest(Exception):
-    """What the agent sent is not taken; the words go back to it."""
+    """A request that is rejected; the message is sent to the agent."""
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
@@ -137,11 +137,12 @@ class Forwarder:
         temperature: of every request, whatever the agent asks for; None leaves it to the agent.
 
     Attributes:
-        made: requests that reached the model, or its replay.
+        made: chat requests, the one that exceeded `most` included.
         replayed: those of them that the model was not asked.
-        refused: requests for anything else, and those that a limit refused.
+        refused: requests that are malformed, too large or for another route, and connections over the limit.
         held: the bytes of requests and answers that are in memory.
         fault: set when no further request can succeed: the server's error, the ledger's, or the limit that was met.
+        last_error: the newest error in words; "" without one.
     """
 
     def __init__(
@@ -166,7 +167,7 @@ class Forwarder:
         self._server = await asyncio.start_server(self._accept, sock=listening, limit=_HEAD)
 
     async def close(self) -> None:
-        """Stop; requests under way are cut off, and the model is told to stop writing."""
+        """Stop; requests under way are cut off, and the model stops writing."""
         if self._server is not None:
             self._server.close()
         for job in list(self._jobs):
@@ -279,7 +280,7 @@ class Forwarder:
             self._journal.end(number, reply)
 
     def _failed(self, error: ServingError, writer: asyncio.StreamWriter) -> Reply:
-        """The server gave no answer: the agent is told, and the run ends where waiting would not help."""
+        """Report the server's error to the agent, and end the run where waiting would not help."""
         self.last_error = str(error)
         log.warning("an agent's request: %s", error)
         if isinstance(error, _SWITCHING):
@@ -328,7 +329,7 @@ class Forwarder:
 
 
 class UsageReader:
-    """Reads usage, the model's name and the end out of an answer that passes by. What it holds beside is not judged."""
+    """Reads usage, the model's name and the end out of an answer that passes by. Everything else in it is ignored."""
 
     def __init__(self, model: str, *, streams: bool) -> None:
         self._parser = SSEParser() if streams else None
@@ -370,7 +371,7 @@ async def read_request(
         take: whether so many more bytes may be read.
 
     Raises:
-        BadRequest: it is none, or larger than is taken.
+        BadRequest: it is not a valid request, or too large.
     """
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")

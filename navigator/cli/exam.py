@@ -50,7 +50,7 @@ def prepare(projects: ProjectNames = (), *, limit: AtLeast1 | None = None, sourc
 
     Args:
         limit: Faulty items per project, at most.
-        source: Make only these; may be repeated. `synthetic` are 24 cases that come with Navigator.
+        source: Make only these; may be repeated. `synthetic`: 24 cases that come with Navigator.
     """
     sources = [each.replace("-", "_") for each in source]
     made = prepared({"projects": projects, "limit": limit, "sources": sources})
@@ -160,14 +160,14 @@ def show() -> None:
 def backtest(
     projects: ProjectNames = (), *, since: Annotated[str, Value("D")] = "", limit: AtLeast1 | None = None
 ) -> None:
-    """Find the commits that brought in the bugs you fixed, and say how many of them the reviewer catches.
+    """Find the commits that introduced the bugs you fixed, and say how many of them the reviewer catches.
 
-    It reads each as it was, mixed with innocent ones, in slots that no review needs; `navigator exam run` asks now.
+    It sees each as it was, mixed with innocent ones, when no review is waiting; `navigator exam run` asks now.
     Run this again for the result so far.
 
     Args:
         since: Only fixes since this day, e.g. 2026-11-03, or the last 7d, 8w.
-        limit: Bugs per project, at most; else 40.
+        limit: Bugs per project at most; 40 if not given.
     """
     from navigator.cli.stats import since_utc
     from navigator.exam.backtest import document

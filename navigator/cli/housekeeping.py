@@ -61,7 +61,7 @@ def gc(*, older_than: Annotated[str, Value("AGE")] = "30d") -> None:
         with deps.store.transaction() as tx:
             answers, events = tx.forget_answers(before), tx.forget_events(before)
         dropped, exam = _drop_proposals(deps, before), _drop_exam(deps)
-    also = f" and {exam} exam items" if exam else ""
+    also = f" and {plural(exam, 'exam item')}" if exam else ""
     said = (
         f"Deleted the texts of {plural(answers, 'answer')}, {plural(events, 'event')} and"
         f" the objects of {plural(dropped, 'proposal')}{also}."
@@ -99,7 +99,7 @@ def _bases_in_use(deps: Dependencies, project: Project, gone: Collection[str] = 
 
 
 def _drop_exam(deps: Dependencies) -> int:
-    """Free the objects of exam items that are asked no more; returns how many."""
+    """Free the objects of retired exam items; returns how many."""
     from navigator.exam.items import drop_retired
     from navigator.git.private import PrivateRepo
 
@@ -167,7 +167,7 @@ def forget(
     """Remove what Navigator made on this machine: hooks, branches, systemd units, cached flags, settings, state.
 
     It lists everything first. Branches that are not merged stay without --unmerged, and what Navigator did not make stays always.
-    What installed the program removes it: `pipx uninstall navigator-cascade`, for example.
+    To remove the program itself, use what installed it, e.g. `pipx uninstall navigator-cascade`.
 
     Args:
         keep: Leave these.

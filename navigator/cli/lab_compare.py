@@ -1,4 +1,4 @@
-"""`navigator lab compare`: generator, self-review, cascade and reviewer on the same tasks, executed."""
+"""`navigator lab compare` and `navigator lab bench`: ways of working on the same tasks, decided by tests."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 
 def require_judges(settings: Settings, judges: Sequence[str]) -> None:
-    """Refuse judges that the settings name no server for, and a rehearsal's, which judge nothing.
+    """Refuse judges without a server in the settings, and those of a rehearsal.
 
     Raises:
-        UsageError: one of the judges is one.
+        UsageError: a judge cannot be used.
     """
     if settings.swap.strategy == "rehearsal" and set(judges) - {"final"}:
         raise UsageError(
@@ -147,7 +147,7 @@ def compare(
     """Compare ways of working on the same tasks of PROJECTs, all if none is named. Tests in the sandbox decide.
 
     A task is a change that you landed, or a commit of the history, whose own tests fail without it. The whole comparison takes
-    four swaps at most. Nothing lands. Interrupt it when you like: the same command goes on, and asks nothing twice. It needs
+    four swaps at most. Nothing lands. You can interrupt it: the same command continues, and asks nothing twice. It needs
     the models: stop a running conductor first.
 
     Args:
@@ -155,12 +155,12 @@ def compare(
         arm: What to compare; repeatable.
         tasks: Tasks of each project, or of the file.
         rounds: Revisions of a change at most.
-        difference: The difference that is worth finding; the power is said for it.
+        difference: The smallest difference to detect; the power is given for it.
         adapter: For the arm adapters: the names under which the generator's server has them.
         judge: Also have this role's model compare the answers in pairs, blind; repeatable.
-        name: The comparison's name; the same name goes on with it.
+        name: The comparison's name; use it again to continue.
         seconds: Time for the test runs that prove a project's tasks.
-        dry_run: Choose the tasks, say what they can show, and ask no model.
+        dry_run: Choose the tasks and say what they can show, without asking a model.
     """
     from navigator.lab.comparing.journal import Journal
     from navigator.lab.comparing.result import outlook
@@ -173,7 +173,9 @@ def compare(
         )
     called = name or "-".join([*projects, *(each.stem for each in file)]) or "all"
     if not _NAME.fullmatch(called):
-        raise UsageError(f"{called} is no name for a folder.", hint="Use letters, digits, dots and dashes.")
+        raise UsageError(
+            f"{called} is not a valid folder name.", hint="Use letters, digits, dots and dashes."
+        )
     take_config_projects()
     with locked_dependencies(state_paths()) as deps:
         require_judges(deps.settings, judge)
@@ -338,7 +340,7 @@ def bench(*, arm: _BenchArms = (), name: str = "bench") -> None:
 
     Args:
         arm: Repeatable. Default: generator and self-review, which take no swap.
-        name: Its folder; the same name goes on with it.
+        name: Its folder; use the name again to continue.
     """
     from navigator.lab.comparing.journal import Journal
 

@@ -104,7 +104,11 @@ def _targets(words: tuple[str, ...], everywhere: bool) -> list[tuple[str, str]]:
 
 
 def _from_file(source: Path) -> list[dict[str, Any]]:
-    """`[[task]]` tables with project (or all = true), text, kind, complexity, files, priority, name, after, variants."""
+    """The `[[task]]` tables of a TOML file, see examples/tasks.toml; one with `all = true` becomes a task of each project.
+
+    Raises:
+        UsageError: the file cannot be read, or has none.
+    """
     try:
         with source.open("rb") as stream:
             content = stream.read(_LARGEST_FILE + 1)

@@ -1,4 +1,4 @@
-"""The request's body, and the keys that a particular server refuses.
+"""What goes to a model server and what comes back: types, the request's body, adapters, the request limit, model names, probes.
 
 Every server gets the same body. One that refuses a key by name (HTTP 400 or 422) is asked again without it,
 once, and the key is left out of later requests: so no list of servers and versions has to be kept.
@@ -160,7 +160,7 @@ def keys_by_number(payload: object, wanted: str) -> Keys | None:
     return None
 
 
-# What goes to a model server and what comes back: plain frozen values, no I/O.
+# Types
 
 ServerKind = Literal["sglang", "vllm", "llamacpp", "ollama", "openai"]
 """What software answers. "openai" is every server that none of the probes recognised."""
@@ -203,7 +203,7 @@ class ChatRequest:
         schema_name: the schema's name on the wire.
         thinking: whether the model may reason before it answers.
         extra: keys for the request's body, merged after everything else.
-        top_logprobs: of each token of the answer, how many of the most likely ones the server is to tell; 0: none.
+        top_logprobs: of each token of the answer, how many of the most likely ones to report; 0 for none.
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -221,8 +221,8 @@ class ChatRequest:
 class ChatAnswer:
     """A whole answer: it ended with finish_reason "stop" and [DONE].
 
-    `usage` is all zero but for the seconds where the server told no tokens. `model` is the name the server
-    gave, or the wanted one where it gave none. `uncertainty` is empty where the server told no probabilities.
+    `usage` is all zero but for the seconds where the server reported no tokens. `model` is the name the server
+    gave, or the wanted one where it gave none. `uncertainty` is empty where the server reported no probabilities.
     """
 
     text: str
@@ -253,7 +253,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What a server says it serves: the names it answers to, the path of the weights ("" where untold)."""
+    """What a server says it serves: the names it answers to, the path of the weights ("" if unknown)."""
 
     kind: ServerKind
     names: tuple[str, ...] = ()
@@ -264,7 +264,7 @@ class ModelInfo:
 #
 # Additive increase, multiplicative decrease, as TCP does it: a refusal halves the limit, each success adds a
 # part of one. Refusals of requests that were already under way when the limit was last halved do not halve it
-# again, since they tell nothing new.
+# again, since they are no news.
 
 
 class Limiter:
@@ -300,7 +300,7 @@ class Limiter:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[int]:
-        """Wait for a place, hold it, give it back whatever happens: how often the limit had been halved when it was taken."""
+        """Wait for a place and hold it for the block. Yields how often the limit had been halved, for `overloaded`."""
         await self._enter()
         try:
             yield self._epoch
@@ -359,8 +359,8 @@ def same_model(wanted: str, answered: str) -> bool:
     - An absolute path that ends in the other's whole name is that model: `/models/Qwen/Qwen3-8B` is `Qwen/Qwen3-8B`, and
       `/models/qwen3` is `qwen3`. Servers that are started on a folder list it so.
 
-    A name without an owner is not the same as a name with an owner: `X/gen-model` is not `gen-model`. An empty `answered` is no
-    statement and passes. A rehearsal never passes for a real model.
+    A name without an owner is not the same as a name with an owner: `X/gen-model` is not `gen-model`. An empty `answered`
+    passes. A rehearsal never passes for a real model.
     """
     if not answered or answered == wanted:
         return True

@@ -36,9 +36,9 @@ class ServerLook:
 
     Attributes:
         state: "ready" serves the wanted model; "other" serves another one; "loading" is up and takes no work yet; "silent"
-            does not answer; "not loaded" is a rehearsal's process that does not run, or a model that its server has not
-            loaded; "asleep" has released the GPU; "paused" holds it and takes no work; "unsure" was interrupted during a
-            swap; "unusable" cannot be asked (it rejects the key, say).
+            does not answer, or not as a model server does; "not loaded" is a rehearsal's process that does not run, or a
+            model that its server has not loaded; "asleep" has released the GPU; "paused" holds it and takes no work; "unsure"
+            was interrupted during a swap; "unusable" cannot be asked (it rejects the key, say).
         served: what it says it serves; untrusted.
         seconds: it took to answer; None without an answer.
         problem: one sentence with the address and the reason, "" without a problem.

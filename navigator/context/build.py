@@ -66,7 +66,7 @@ class Context:
         shared_tokens: of conventions, tree and map.
         tree_tokens, map_tokens, nearby_tokens: of each.
         tokens: of everything above together.
-        budget: what it was to fit into.
+        budget: the token budget.
     """
 
     conventions: ContextFile | None = None
@@ -108,7 +108,7 @@ def build_context(
         files: paths that the task names; those the base lacks are reported in `left_out`.
         budget_tokens: for everything here together.
         count: tokens of a text.
-        shared_budget: what the shares of the shared part are reckoned from, so that it does not change with a task's
+        shared_budget: tokens from which the sizes of the shared part are computed, so that they do not change with a task's
             length; `budget_tokens` where not given, and where that is less than half of it.
         repo: the base's map, where it was made already.
     """

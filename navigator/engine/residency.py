@@ -1,4 +1,4 @@
-"""Who holds the GPU: changes it, writes it down, and finds out when somebody else changed it."""
+"""Which model is on the GPU: swaps it, records it, and notices swaps made by others. Also the open batch, which a swap ends."""
 
 from __future__ import annotations
 
@@ -66,6 +66,7 @@ class Residency:
         self.outage = ""
         """Why the servers' machine cannot be reached, as last noted; "" where it can."""
         self._unproved: Role | None = None
+        """A model that others loaded, and that has not passed the canary."""
 
     @cached_property
     def warmth(self) -> WeightReadAhead:
@@ -126,7 +127,7 @@ class Residency:
                 self.note()
 
     def note_outage(self, problem: str) -> None:
-        """The servers' machine cannot be reached: what was resident there is believed until it can be looked at."""
+        """Record that the servers' machine cannot be reached; what was resident there counts until it can be looked at."""
         if problem:
             self.outage = problem
             for role in OTHER:
@@ -152,7 +153,7 @@ class Residency:
                 self.note()
 
     async def swap(self, to: Role) -> None:
-        """Give the GPU to `to`; whatever comes of it is written down, and never raised."""
+        """Swap to `to`. The outcome is recorded; nothing is raised."""
         deps, live = self._deps, self._live
         origin, started, began = live.resident, utc_now(), time.monotonic()
         if away := await deps.strategy.reach():
@@ -369,7 +370,7 @@ class Residency:
             tx.event("resident", data={"role": word})
 
     async def assumptions(self, role: Role | None) -> None:
-        """A rehearsal says what it assumes about time; the session's modelled figures are based on that."""
+        """Keep what a rehearsal assumes about time, which the session's modelled figures are based on."""
         if not self._deps.strategy.embedded or role is None:
             return
         self._session.assume(role, (await self._deps.client(role).server_info()).get("timing"))
@@ -396,6 +397,7 @@ class Batches:
     def __init__(self, deps: Dependencies) -> None:
         self._deps = deps
         self._last_work = 0.0
+        """Monotonic seconds: when something was last left to do."""
         self.name = ""
 
     def take_in(self, task_id: str) -> None:
@@ -419,6 +421,9 @@ class Batches:
 
         A conductor that stays ends it once nothing is left to do and nothing came for `[batch] quiet_minutes`: not between
         two tasks, or each project would get a branch for each of them.
+
+        Args:
+            until: how far the session goes; "" for one that stays.
         """
         if not self.name or until or not self._deps.strategy.both_resident:
             return

@@ -4,6 +4,8 @@ All figures are those of one model under one version of the review prompt: anoth
 could not be read (UNREVIEWED) is counted beside the others, never as APPROVE. Of an item that was asked twice the first answer
 counts; the second says how far the reviewer agrees with itself.
 
+Below that: two ways of asking on the same items (`paired`), and the reviewer on commits of the past (`backtest`).
+
 With R the share of REVISE among real first reviews, Se the sensitivity and Sp the specificity:
 
     J = Se + Sp - 1                  (Youden)
@@ -81,8 +83,8 @@ class ExamScore:
     """One reviewer's exam: a model under one version of the prompt.
 
     Attributes:
-        answers: all that were given, those that could not be read included.
-        unreviewed: those.
+        answers: all that were given.
+        unreviewed: those of them that could not be read.
         basis: in words, which items `sensitivity` and what follows from it are counted from.
         sensitivity: of the faulty items, those with REVISE.
         specificity: of the clean items, those with APPROVE.
@@ -93,7 +95,7 @@ class ExamScore:
         genuine_share: of REVISE on real proposals that are right.
         reason: why there are no such shares; "" where there are.
         verdict: `WORTH_IT`, `CHANCE` or `CANNOT_TELL`; `why` in one sentence.
-        tokens, seconds: what the answers cost.
+        tokens, seconds: of all answers together.
     """
 
     model: str
@@ -452,7 +454,8 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Backtest:
-    """One reviewer. `flagged`: the innocent commits with a false alarm; `unread`: answers that could not be read."""
+    """One reviewer. `flagged`: the innocent commits with a false alarm; `unread`: answers that could not be read;
+    `alarms_each`: false alarms for each bug caught, None where nothing was caught or no innocent commit was asked."""
 
     bugs: tuple[Case, ...]
     innocent: tuple[Case, ...]
@@ -483,7 +486,7 @@ def alarms_each(alarms: Sequence[int], caught: Share) -> Estimate | None:
         return None
     n, mean = len(alarms), statistics.fmean(alarms)
     scatter = max(1.0, statistics.variance(alarms) / mean) if n > 1 and mean else 1.0
-    rng, shape = random.Random(20_251), (sum(alarms) + 0.5) / scatter
+    rng, shape = random.Random(_SEED), (sum(alarms) + 0.5) / scatter
     beta = (caught.k + 0.5, caught.n - caught.k + 0.5)
     drawn = [rng.gammavariate(shape, scatter / n) / rng.betavariate(*beta) for _ in range(DRAWS)]
     value = mean * caught.n / caught.k

@@ -27,7 +27,7 @@ HEALTH_SECONDS = 1.0
 THOUGHT = "The rehearsal works by rule; it does not think.\n"
 
 Player = Callable[[Sequence[Mapping[str, str]], "dict[str, Any] | None", int, float], Completion]
-"""`(messages, JSON schema or None, how often this very prompt came before) -> answer`. Pure; runs in a thread."""
+"""`(messages, JSON schema or None, earlier requests with the same prompt, temperature) -> answer`. Pure; runs in a thread."""
 
 Route = Callable[[HttpRequest], Awaitable[Response]]
 

@@ -130,7 +130,7 @@ def _through_tracked_link(place: Path, checkout: Path, tracked: Collection[str])
 
 
 def digest_of(binds: Collection[Bind]) -> list[str]:
-    """What tells one state of the bound folders from another: their own times, and those of what installers rewrite."""
+    """`path:time` (ns) of the bound folders and of the files that installers rewrite: it changes when one of them does."""
     told: list[str] = []
     for bind in binds:
         source = Path(bind.source)
@@ -152,10 +152,12 @@ def _time(path: Path) -> int:
         return 0
 
 
-# Interpreters and compilers outside `/usr`: found from the command, bound read-only, nothing else of the home.
+# Interpreters and compilers outside `/usr`: found from the command, bound read-only, and nothing else from the home folder.
 #
 # A program `ROOT/bin/x` brings ROOT along, unless that is the home folder or one that many programs share (`~/.local`,
-# `~/.cargo`): then the file alone. Settings and keys (`~/.npmrc`, `~/.cargo/credentials.toml`, `~/.config`) never are.
+# `~/.cargo`): then the file alone. Files that may hold
+# credentials (`~/.npmrc`, `~/.cargo/credentials.toml`, `~/.config`) are never bound; Cargo's `config.toml` only if no line of it
+# looks like a secret.
 
 _BIN = frozenset({"bin", "sbin", "shims"})
 _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/nix/store/")

@@ -1,4 +1,7 @@
-"""Classes of failed swaps. Navigator's own errors have their class by type; only other programs' words are searched."""
+"""Classes of failed swaps, and waiting until a server is idle.
+
+Navigator's own errors have their class by type; only the output of other programs is searched for known words.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,7 @@ from navigator.client.errors import (
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
 from navigator.model.json_text import table
+from navigator.model.text import plural
 
 Failure = Literal[
     "",
@@ -47,7 +51,7 @@ holds its weights, and guessing would end it."""
 
 
 class SwapFailed(NavigatorError):
-    """A phase did not end well. Strategies turn it into a `SwapResult`; callers do not meet it."""
+    """A phase did not end well. Strategies turn it into a `SwapResult`; it never reaches their callers."""
 
     code = "swap_failed"
 
@@ -57,7 +61,7 @@ class SwapFailed(NavigatorError):
 
 
 def class_of_words(words: str) -> Failure:
-    """The class that a server's or a program's own words name; "" if they name none. They have no type to go by."""
+    """The class that a program's output suggests; "" if none."""
     for name, known in table(__package__, "failures.toml").items():
         if "words" in known and patterns.search(known["words"], words, patterns.IGNORECASE):
             return cast("Failure", name)
@@ -102,7 +106,7 @@ InFlight = Callable[[], Iterable[str]]
 async def until(
     seconds: float, *, first: float = _FIRST_POLL, longest: float = _LONGEST_POLL
 ) -> AsyncIterator[None]:
-    """Polls at growing intervals until `seconds` have passed; at least one."""
+    """Yield at growing intervals, at least once, until `seconds` have passed."""
     deadline = time.monotonic() + seconds
     pause = first
     while True:
@@ -133,9 +137,9 @@ async def drain(client: ModelClient, seconds: float, in_flight: InFlight = tuple
     for request in ours:
         await client.abort(request)
     if ours and await _idle_within(client, min(10.0, seconds / 2)):
-        return f"{len(ours)} requests aborted after {seconds:g} s; they are sent again"
+        return f"{plural(len(ours), 'request')} aborted after {seconds:g} s; they are sent again"
     left = await running_requests(client)
-    return f"{left} requests were still running after {seconds:g} s" if left else ""
+    return f"{plural(left, 'request')} still running after {seconds:g} s" if left else ""
 
 
 async def _idle_within(client: ModelClient, seconds: float) -> bool:

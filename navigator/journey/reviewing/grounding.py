@@ -88,12 +88,12 @@ def ground(raw: RawReview, shown: Shown) -> tuple[Finding, ...]:
 
 
 def weighs(finding: Finding) -> bool:
-    """Whether a finding is worth a test: grounded, of weight, and no mere remark of a later round."""
+    """Whether a finding needs a test: anchored, blocker or major, and not a remark of a later round."""
     return finding.anchored and not finding.remark and finding.severity in BLOCKING
 
 
 def blocks(finding: Finding, block_on: str = "grounded") -> bool:
-    """Whether this finding alone makes REVISE: it weighs, and follows no precedent unless a test proved it all the same.
+    """Whether this finding alone makes REVISE: it needs a test (`weighs`), and was not set aside because of a precedent.
 
     With `block_on` "reproduced" one whose test was run and did not prove it makes none. Where no test was run, nothing is
     known against the finding, and it counts as before: what could not run must not become an APPROVE.
@@ -105,7 +105,7 @@ def blocks(finding: Finding, block_on: str = "grounded") -> bool:
 
 
 def derive_verdict(findings: Sequence[Finding], block_on: str = "grounded") -> Verdict:
-    """REVISE if and only if at least one blocker or major finding is anchored; see `blocks` for `block_on`."""
+    """REVISE if any finding blocks, else APPROVE; see `blocks`, also for `block_on`."""
     return Verdict.REVISE if any(blocks(finding, block_on) for finding in findings) else Verdict.APPROVE
 
 

@@ -95,12 +95,12 @@ class RehearsalStrategy(SwapStrategy):
 
     @property
     def recorded(self) -> str:
-        """With the factor on its simulated seconds, where that is not 1."""
+        """The name recorded with swaps, with the time scale if that is not 1."""
         return self.name if self._time_scale == 1 else f"{self.name} ×{self._time_scale:g}"
 
     @classmethod
     def create(cls, setup: Setup) -> RehearsalStrategy:
-        """With its folder in the state folder."""
+        """Build the strategy; its folder lies in the state folder."""
         return cls(
             setup.paths.rehearsal,
             setup.settings,
@@ -121,12 +121,12 @@ class RehearsalStrategy(SwapStrategy):
         return self._played(role, self._port)
 
     async def look_at(self, role: Role) -> ServerLook:
-        """Also of a process that another session started."""
+        """Look at the role's process, be it one that another session started."""
         if role not in MODELS:
             return await super().look_at(role)
         port = self._port_of(role)
         look = await look_at(role, self._played(role, port)) if port else None
-        if look is None or look.down:  # nobody wrote down that it has ended
+        if look is None or look.down:  # its file is out of date: the process has ended
             return ServerLook(role, MODELS[role], "separate process", "not loaded")
         return look
 

@@ -100,7 +100,7 @@ def _lex(lexer: Lexer, lines: Sequence[DiffLine], indices: Iterable[int]) -> dic
     return found
 
 
-# Which chunks of a diff have their syntax, and which are wanted.
+# Cache of highlighted chunks.
 
 
 ChunkKey = tuple[int, int, int]

@@ -48,7 +48,13 @@ def content_of(pieces: list[Piece]) -> Content:
 
 
 class StatusStrip(Widget):
-    """Shows the last snapshot; `full` says what waits in place of the screen's title."""
+    """The line at the top: the screen's title, and what runs and waits.
+
+    Args:
+        title: of the screen.
+        facts: asked each time it is drawn.
+        full: what waits stands in place of the title.
+    """
 
     DEFAULT_CSS = """
     StatusStrip {
@@ -68,7 +74,7 @@ class StatusStrip(Widget):
         self._live = LiveStatus()
 
     def show(self, snapshot: DeckSnapshot, live: LiveStatus) -> None:
-        """Another snapshot."""
+        """Replace the snapshot, and draw it."""
         self._snapshot, self._live = snapshot, live
         self.refresh()
 
