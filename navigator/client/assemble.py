@@ -15,12 +15,9 @@ from navigator.client.errors import (
     Aborted,
     BadAnswer,
     CutByLength,
-    Overloaded,
-    Refused,
-    ServerFault,
     ServingError,
     StreamCut,
-    Unauthorized,
+    error_for_status,
 )
 from navigator.model import patterns
 from navigator.model.json_text import read_json
@@ -78,11 +75,6 @@ def entropy(told: list[Any]) -> float | None:
 
 DONE = "[DONE]"
 _WORDS = 400
-_TOO_LONG = patterns.compile(r"context (length|window|size)")
-"""How servers say that a prompt is too long; it only chooses a hint."""
-
-_NOT_PARSED = patterns.compile(r"model produced output that does not match")
-"""How llama.cpp says, with status 500, that it cannot take apart what its model wrote: the answer's fault, not its own."""
 
 
 def load_json(text: str) -> Any:
@@ -292,54 +284,10 @@ def error_in_stream(payload: dict[str, Any]) -> ServingError:
     return error_for_status(status or 500, server_words(payload) or "no reason given")
 
 
-def error_for_status(
-    status: int, words: str, retry_after: float | None = None, address: str = "The server"
-) -> ServingError:
-    """The typed error for an HTTP status other than 200 and the server's (safe) words."""
-    said = f": {words.rstrip('.')}." if words else "."
-    if status in BACKPRESSURE:
-        return Overloaded(
-            f"{address} is busy (HTTP {status}){said}", status=status, retry_after=retry_after, said=words
-        )
-    if status >= 500 and _NOT_PARSED.search(words):
-        return BadAnswer(
-            f"{address} could not read the answer (HTTP {status}){said}",
-            hint="The task is tried again. If this continues, check the model's chat template.",
-            status=status,
-            said=words,
-        )
-    if status >= 500:
-        return ServerFault(
-            f"{address} failed (HTTP {status}){said}", status=status, retry_after=retry_after, said=words
-        )
-    if 300 <= status < 400:
-        return Refused(
-            f"{address} redirects elsewhere (HTTP {status}), which Navigator does not follow.",
-            hint="Set base_url to the address it redirects to.",
-            status=status,
-        )
-    if status in (401, 403):
-        return Unauthorized(
-            f"{address} rejected the API key (HTTP {status}){said}", status=status, said=words
-        )
-    hint = ""
-    if status == 404:
-        hint = "Check `model` and base_url: the server does not know one of them."
-    elif _TOO_LONG.search(words):
-        hint = "Lower max_tokens or context_tokens for this role, so that prompt and answer fit together."
-    return Refused(
-        f"{address} refused the request (HTTP {status}){said}", hint=hint, status=status, said=words
-    )
-
-
 def _amount(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0 or value > 10**12:
         return 0
     return value
-
-
-BACKPRESSURE = frozenset({408, 429, 502, 503, 504})
-"""HTTP statuses by which a server or a gateway in front of it asks for patience."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from navigator.client.assemble import (
-    BACKPRESSURE,
     DONE,
     Assembly,
     RetryPolicy,
@@ -43,6 +42,7 @@ from navigator.client.body import (
     same_model,
 )
 from navigator.client.errors import (
+    BACKPRESSURE,
     BadAnswer,
     FirstTokenTimeout,
     NotReady,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from navigator.model import patterns
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Usage
 
@@ -158,4 +159,54 @@ class BadAnswer(ServingError):
     code = "bad_answer"
     default_hint = (
         "Check that base_url names an OpenAI-compatible server (SGLang, vLLM, llama.cpp, Ollama, LM Studio)."
+    )
+
+
+BACKPRESSURE = frozenset({408, 429, 502, 503, 504})
+"""HTTP statuses by which a server or a gateway in front of it asks for patience."""
+
+_TOO_LONG = patterns.compile(r"context (length|window|size)")
+"""How servers say that a prompt is too long; it only chooses a hint."""
+
+_NOT_PARSED = patterns.compile(r"model produced output that does not match")
+"""How llama.cpp says, with status 500, that it cannot take apart what its model wrote: the answer's fault, not its own."""
+
+
+def error_for_status(
+    status: int, words: str, retry_after: float | None = None, address: str = "The server"
+) -> ServingError:
+    """The typed error for an HTTP status other than 200 and the server's (safe) words."""
+    said = f": {words.rstrip('.')}." if words else "."
+    if status in BACKPRESSURE:
+        return Overloaded(
+            f"{address} is busy (HTTP {status}){said}", status=status, retry_after=retry_after, said=words
+        )
+    if status >= 500 and _NOT_PARSED.search(words):
+        return BadAnswer(
+            f"{address} could not read the answer (HTTP {status}){said}",
+            hint="The task is tried again. If this continues, check the model's chat template.",
+            status=status,
+            said=words,
+        )
+    if status >= 500:
+        return ServerFault(
+            f"{address} failed (HTTP {status}){said}", status=status, retry_after=retry_after, said=words
+        )
+    if 300 <= status < 400:
+        return Refused(
+            f"{address} redirects elsewhere (HTTP {status}), which Navigator does not follow.",
+            hint="Set base_url to the address it redirects to.",
+            status=status,
+        )
+    if status in (401, 403):
+        return Unauthorized(
+            f"{address} rejected the API key (HTTP {status}){said}", status=status, said=words
+        )
+    hint = ""
+    if status == 404:
+        hint = "Check `model` and base_url: the server does not know one of them."
+    elif _TOO_LONG.search(words):
+        hint = "Lower max_tokens or context_tokens for this role, so that prompt and answer fit together."
+    return Refused(
+        f"{address} refused the request (HTTP {status}){said}", hint=hint, status=status, said=words
     )

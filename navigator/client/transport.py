@@ -14,9 +14,16 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from navigator.client.assemble import error_for_status, load_json, parse_retry_after, server_words
+from navigator.client.assemble import load_json, parse_retry_after, server_words
 from navigator.client.body import Timeouts
-from navigator.client.errors import BadAnswer, NoAnswer, ServingError, Unauthorized, Unreachable
+from navigator.client.errors import (
+    BadAnswer,
+    NoAnswer,
+    ServingError,
+    Unauthorized,
+    Unreachable,
+    error_for_status,
+)
 from navigator.model import patterns
 from navigator.model.errors import ConfigError, MissingPart
 from navigator.model.text import safe_line
