@@ -32,7 +32,7 @@ class RemoteError(NavigatorError):
 
 
 class NoConductor(NavigatorError):
-    """Nothing listens on the socket."""
+    """Nothing listens on the socket, or the conductor is ending."""
 
     code = "no_conductor"
 
@@ -75,7 +75,9 @@ def error_document(error: NavigatorError) -> dict[str, Any]:
 
 
 def raise_remote(error: dict[str, Any]) -> None:
-    """Raise the error that the other side answered with."""
+    """Raise the error that the other side answered with; `NoConductor` where it is ending."""
+    if error.get("code") == NoConductor.code:
+        raise NoConductor(str(error.get("message", "")), hint=str(error.get("hint", "")))
     raise RemoteError(
         str(error.get("message", "the conductor refused")),
         hint=str(error.get("hint", "")),

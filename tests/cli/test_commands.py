@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from navigator.actions.wire import NoConductor, error_document, raise_remote
 from navigator.cli.main import _COMMANDS
+from navigator.engine import acting
 from navigator.landing.plan import unknown_person
 from tests.cli.conftest import Command, git
 from tests.journey.support import without_identity
@@ -270,6 +272,14 @@ def test_stop_ends_the_conductor(command: Command) -> None:
     command.json("run", "--detach", "--time-scale", "0")
     command.run("run", "--stop")
     assert _comes_true(lambda: command.json("status")["conductor"] is None)
+
+
+def test_status_while_a_conductor_ends(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ending(*args: object, **options: object) -> None:
+        raise_remote(error_document(NoConductor("The conductor is ending.")))
+
+    monkeypatch.setattr(acting, "request", ending)
+    assert command.json("status")["conductor"] is None
 
 
 def test_doctor_finds_a_damaged_database(command: Command) -> None:
