@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.actions.wire import NoConductor, RemoteError
+from navigator.actions.wire import NoConductor
 from navigator.engine.acting import request
 from navigator.model.states import CheckOutcome, TaskState
 from tests.journey.answers import answer, finding
@@ -75,10 +75,8 @@ class Asker(threading.Thread):
         while not self.ended.wait(0.05):
             try:
                 request(self.path, "status", {}, timeout=BOUND)
-            except RemoteError:
-                pass  # "The conductor is ending." is an answer
             except NoConductor as error:
-                # Not begun yet, or ended; only an answer that does not come counts.
+                # Not begun yet, ending, or ended; only an answer that does not come counts.
                 self.silent += isinstance(error.__cause__, TimeoutError)
 
 
