@@ -53,7 +53,7 @@ async def test_a_stream_that_runs_when_it_is_put_to_sleep_continues_after_it_wak
         extra={"ignore_eos": True},
     )
     async with ModelClient(settings) as client:
-        stream = asyncio.create_task(client.chat(question, lambda chars, tail: heard.append(chars)))
+        stream = asyncio.create_task(client.chat(question, lambda chars: heard.append(chars)))
         while not heard:
             await asyncio.sleep(0.01)
         assert await sleeper.state() == "awake"

@@ -182,8 +182,8 @@ def _answering(desk: Desk) -> bool:
     return bool(desk.get("generator", "/v1/loads")[1]["loads"][0]["num_running_reqs"])
 
 
-def _noting(seen: list[int]) -> Callable[[int, str], None]:
-    return lambda count, tail: seen.append(count)
+def _noting(seen: list[int]) -> Callable[[int], None]:
+    return lambda count: seen.append(count)
 
 
 def question(tokens: int) -> ChatRequest:

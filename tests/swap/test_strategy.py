@@ -200,7 +200,7 @@ async def test_a_call_that_outlasts_the_drain_comes_back_to_its_caller(
         question = ChatRequest(
             [{"role": "user", "content": "go on"}], temperature=0.2, top_p=0.9, max_tokens=100_000
         )
-        call = asyncio.create_task(client.chat(question, lambda count, tail: seen.append(count)))
+        call = asyncio.create_task(client.chat(question, lambda count: seen.append(count)))
         while not seen:
             await asyncio.sleep(0.01)
         (rid,) = client.in_flight
