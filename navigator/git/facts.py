@@ -275,7 +275,9 @@ def _open(path: Path | str) -> _Places:
 
 def _read_head(git: Git, where: Path) -> tuple[str, str, str]:
     """The format of object ids, the commit of HEAD, and the reference that HEAD is on ("HEAD" when detached)."""
-    found = git.run("rev-parse", "--show-object-format", "HEAD", "--symbolic-full-name", "HEAD", check=False)
+    asked = ("rev-parse", "--show-object-format", "HEAD", "--symbolic-full-name", "HEAD")
+    # Without it a tag of that name has git print no reference.
+    found = git.run(*asked, config=("core.warnAmbiguousRefs=false",), check=False)
     if not found.stdout:
         raise NotARepository(
             f"git does not accept {where}: {found.stderr.partition(chr(10))[0]}",

@@ -46,7 +46,6 @@ from navigator.model.text import safe_line
 Progress = Literal["done", "not_done", "partial", "diverged"]
 
 _BRANCH_CHARS = patterns.compile(r"[^A-Za-z0-9._-]+")
-_BATCH_TRAILER = "Navigator-Batch"
 _DAY = patterns.compile(r"(\d{4}-\d\d-\d\d)-[a-z]+(-.+)?")
 
 
@@ -85,7 +84,7 @@ def prepare_landing(
     if chosen == "current":
         checkout.require_clean(facts, moves, private.read_blobs)
     identity = read_identity(facts)
-    lines = {"Navigator-Proposal": proposal.id, _BATCH_TRAILER: batch, **(trailers or {})}
+    lines = {"Navigator-Proposal": proposal.id, "Navigator-Batch": batch, **(trailers or {})}
     commit = make_commit(private, identity, tree, parent, compose_message(message, lines))
     return LandingPlan(
         mode=chosen,
@@ -207,7 +206,7 @@ def _target(
     base, last = resolve_base(facts, project.base)[1], ""
     for _, branch in sorted(candidates):
         tip = read_ref(git, f"refs/heads/{branch}")
-        if not tip or set(landed).isdisjoint(git.commits("--max-count=500", given=[tip])):
+        if not tip or set(git.commits("--max-count=500", given=[tip])).isdisjoint(landed):
             continue
         # What was merged since goes on from where it was merged to.
         last = base if contains(git, base, tip) else tip

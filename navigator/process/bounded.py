@@ -67,6 +67,8 @@ class Worker:
 
     def __init__(self) -> None:
         self._process: Process | None = None
+        self.memory = 0
+        """Bytes of address space that its newest call might take."""
 
     def call(
         self,
@@ -86,6 +88,7 @@ class Worker:
             WorkerLost: it passed a limit, or the process did not survive it.
             Exception: what the function raised.
         """
+        self.memory = memory
         body = pickle.dumps((function.__module__, function.__qualname__, args), pickle.HIGHEST_PROTOCOL)
         try:
             answer = _exchange(self._running(), _HEAD.pack(seconds, memory, len(body)) + body)
@@ -172,10 +175,7 @@ def run_bounded(
         except (RecursionError, MemoryError) as error:
             raise WorkerLost from error
     with _AT_ONCE:
-        try:
-            worker = _idle.pop()
-        except IndexError:
-            worker = Worker()
+        worker = _worker_for(memory)
         try:
             return worker.call(function, *args, seconds=seconds, memory=memory)
         finally:
@@ -183,6 +183,17 @@ def run_bounded(
                 _idle.append(worker)
             else:
                 worker.close()
+
+
+def _worker_for(memory: int) -> Worker:
+    """One that waits, or a new one. What it held for a call with more memory counts in a call with less: that takes a new one."""
+    try:
+        worker = _idle.pop()
+    except IndexError:
+        return Worker()
+    if worker.memory > memory:
+        worker.close()
+    return worker
 
 
 @atexit.register

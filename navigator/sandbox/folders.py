@@ -25,6 +25,7 @@ SET_ASIDE = "set-aside-"
 """Begins the name of a folder that could not be removed."""
 
 _SECONDS = 600.0
+_COUNTING = 10.0
 _ENDLESS = 1 << 62
 
 
@@ -45,15 +46,15 @@ def remove(folder: Path) -> bool:
     return False
 
 
-def used_bytes(folder: Path) -> int:
-    """Bytes on disk below a folder; one that takes too long to count is endless."""
-    done = _system("du", "-sk", str(folder))
+def used_bytes(folder: Path, seconds: float = _COUNTING) -> int:
+    """Bytes on disk below a folder; one that takes longer to count is endless: a run's other limits wait meanwhile."""
+    done = _system("du", "-sk", str(folder), seconds=seconds)
     said = done.out.split()
     return int(said[0]) * 1024 if said else _ENDLESS if done.cut else 0
 
 
-def _system(*words: str) -> Ended:
-    return run([*words[:-1], "--", words[-1]], _SECONDS, env={"PATH": safe_path(), "LC_ALL": "C"}, cwd="/")
+def _system(*words: str, seconds: float = _SECONDS) -> Ended:
+    return run([*words[:-1], "--", words[-1]], seconds, env={"PATH": safe_path(), "LC_ALL": "C"}, cwd="/")
 
 
 # A git tree as files: byte for byte as stored, without filters, and never outside of the folder

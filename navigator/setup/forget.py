@@ -104,7 +104,7 @@ def _state_traces(paths: StatePaths) -> Iterator[Trace]:
     for path in sorted(set(paths.root.iterdir()) - {paths.lock}):  # which is held meanwhile, and goes last
         folder = path.is_dir() and not path.is_symlink()
         if folder and (path.name in _FOLDERS or path.name.startswith(SET_ASIDE)):
-            yield Trace("state", str(path), partial(_folder, path), used_bytes(path))
+            yield Trace("state", str(path), partial(_folder, path), used_bytes(path, seconds=600.0))
         elif not folder and path.name.startswith(_STATE):
             yield Trace("state", str(path), partial(path.unlink, missing_ok=True), path.lstat().st_size)
         else:

@@ -47,6 +47,13 @@ def test_a_repository_of_another_user_needs_the_users_own_trust(repo: Path) -> N
     assert read_facts(repo).branch == "main"
 
 
+def test_a_tag_of_the_name_head_changes_nothing(repo: Path) -> None:
+    before = read_facts(repo)
+    git(repo, "update-ref", "refs/tags/HEAD", "HEAD")
+    after = read_facts(repo)
+    assert (after.branch, after.head_commit) == (before.branch, before.head_commit)
+
+
 def test_hooks_are_found_where_git_would_find_them(world: World, tmp_path: Path) -> None:
     _hook(world.repo / ".git" / "hooks", "pre-commit")
     (world.repo / ".git" / "hooks" / "commit-msg.sample").touch(0o755)

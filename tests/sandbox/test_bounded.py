@@ -41,6 +41,14 @@ def test_memory_and_depth_are_bounded() -> None:
     assert run_bounded(len, "abc") == 3
 
 
+def test_what_one_call_might_hold_does_not_count_against_one_with_less_memory() -> None:
+    bounded.close_idle()
+    large = run_bounded(os.getpid, memory=3 << 30)
+    small = run_bounded(os.getpid, memory=1 << 30)
+    assert small != large
+    assert run_bounded(os.getpid, memory=1 << 30) == small
+
+
 def test_small_texts_are_read_in_this_process_and_large_ones_in_another() -> None:
     assert run_bounded(os.getpid, size=SMALL) == os.getpid()
     assert run_bounded(os.getpid, size=SMALL + 1) != os.getpid()

@@ -95,11 +95,6 @@ class Run(BaseModel):
             return 1 + self.accepted / self.rounds
         return None if self.rate is None else 1 + self.gamma * self.rate
 
-    @property
-    def round_seconds(self) -> float | None:
-        """τ ÷ speed."""
-        return None if self.tokens_per_round is None else self.tokens_per_round / self.speed
-
 
 def by_start(runs: Iterable[Run]) -> dict[tuple[str, str], dict[str, dict[int, list[Run]]]]:
     """By target and draft, then start of the server, then length; runs without a draft are under the draft ""."""
