@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from navigator.actions.base import ConfirmItem, Question, Subject, Told, plural
@@ -74,7 +74,8 @@ class Approve(Decide):
 
     def question(self, reader: Reader) -> Question:
         shown = reader.cards_about(self.subjects)
-        items = tuple(_item(card, item) for card in shown for item in self._unconfirmed(shown, card))
+        shared = shared_items(shown)
+        items = tuple(_item(card, item) for card in shown for item in self._unconfirmed(card, shared))
         if len(shown) == 1:
             title = f"Approve {shown[0].proposal}  {shown[0].title}?"
             return Question(title, tuple(approval_lines(reader, shown[0].proposal)), "approve", items=items)
@@ -86,8 +87,8 @@ class Approve(Decide):
 
     def confirmed(self, deps: Dependencies, proposal: Proposal) -> tuple[str, ...]:
         shown = deps.reader.cards_about(self.subjects)
-        (card,) = deps.reader.cards_about([proposal.id])
-        missing = self._unconfirmed(shown, card)
+        card = next(one for one in shown if one.proposal == proposal.id)
+        missing = self._unconfirmed(card, shared_items(shown))
         if missing:
             options = " ".join(f"--confirm {f'{proposal.id}:{item.key}'!r}" for item in missing)
             raise Conflict(
@@ -96,9 +97,8 @@ class Approve(Decide):
             )
         return tuple(item.key for item in to_confirm(card, unasked=self.unasked))
 
-    def _unconfirmed(self, shown: Sequence[Card], card: Card) -> list[Mark]:
-        unasked = self.unasked and card.open
-        return unconfirmed(card, self.confirm, shared_items(shown), unasked=unasked)
+    def _unconfirmed(self, card: Card, shared: frozenset[str]) -> list[Mark]:
+        return unconfirmed(card, self.confirm, shared, unasked=self.unasked and card.open)
 
     def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
         change.approve(tx, proposal.task_id)

@@ -62,16 +62,20 @@ def proposals(
     only_waiting = waiting or not (state or all_ or given("--json"))
     with reading() as store:
         known_project(store, project)
-        items = waits_for_you(store, project, tips(store))
+        bases = tips(store)
+        items = waits_for_you(store, project, bases)
+        if only_waiting and not given("--json"):
+            _show_waiting(items)
+            return
         if only_waiting:
             found = waiting_proposals(store, project)
         else:
             found = store.proposals(states={state} if state else None, project=project)
-        pairs = list(zip(found, facts_of(store, [one.id for one in found], tips(store)), strict=True))
+        pairs = list(zip(found, facts_of(store, [one.id for one in found], bases), strict=True))
         documents = [_marked(*pair) | {"rehearsal": store.rehearsal} for pair in pairs]
     output.show(
         {"proposals": documents, "waiting": [waiting_document(card) for card in items]},
-        lambda _: _show_waiting(items) if only_waiting else _show_proposals(pairs),
+        lambda _: _show_proposals(pairs),
     )
 
 
@@ -234,7 +238,7 @@ def _check_words(check: CheckResult) -> str:
 
 def _show_review(store: Reader, proposal: Proposal, known: Card) -> None:
     """How it was made, its checks and marks, and what every reader said."""
-    from navigator.sheet.statistics.reviewer import worth_of
+    from navigator.sheet.statistics.reviewer import scores, worth_of
     from navigator.sheet.writing import agent_words, looks_of, looks_words, mended_words, turns_of
 
     state = proposal.landing.state.value if proposal.landing else proposal.state.value
@@ -261,7 +265,7 @@ def _show_review(store: Reader, proposal: Proposal, known: Card) -> None:
     if last is not None and last.verdict is Verdict.UNREVIEWED:
         output.say("  Not reviewed: read it as you would read a patch from a stranger.")
     elif last is not None and not last.advice and last.verdict is Verdict.REVISE:
-        output.say(f"  {worth_of(store, last)}".rstrip())
+        output.say(f"  {worth_of(scores(store), last)}".rstrip())
 
 
 _SIGNS = {"bad": "✗", "warn": "!", "accent": "·", "muted": "·"}

@@ -134,10 +134,9 @@ def _say_told(told: Sequence[Told]) -> None:
 def live_status() -> dict[str, Any] | None:
     """What the conductor that runs says of itself; None where none does."""
     from navigator.actions.wire import NoConductor
-    from navigator.engine.acting import request
 
     try:
-        return request(state_paths().socket, "status", {}, timeout=5)
+        return acting.request(state_paths().socket, "status", {}, timeout=5)
     except NoConductor:
         return None
 

@@ -224,7 +224,7 @@ def to_confirm(of: Card, *, unasked: bool = False) -> list[Mark]:
 
 def shared_items(known: Iterable[Card]) -> frozenset[str]:
     """`RULE:PATH` of each item that more than one proposal has: a name without the proposal says too little."""
-    counts = Counter(mark.key for one in known for mark in to_confirm(one, unasked=True))
+    counts = Counter(key for one in known for key in {mark.key for mark in to_confirm(one, unasked=True)})
     return frozenset(key for key, count in counts.items() if count > 1)
 
 

@@ -94,7 +94,7 @@ class VariantStanding:
 def standings(reader: Reader, first: str) -> list[VariantStanding]:
     """All variants of a task: those that wait, the best first, then the others."""
     tasks = reader.variants(first) if first else []
-    cards = {card.task: card for card in reader.cards_of(task.id for task in tasks)}
+    cards = {card.task: card for card in reader.cards_of((task.id for task in tasks), removed=True)}
     made = [VariantStanding(task, cards[task.id]) for task in tasks]
     return sorted(made, key=lambda one: (not one.waiting, _rank_of(one.card) if one.waiting else ()))
 

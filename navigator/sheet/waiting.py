@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
-from navigator.git.facts import WORKTREE, read_base
 from navigator.model.errors import NavigatorError
 from navigator.model.states import CheckOutcome, TaskState, Verdict
 from navigator.model.text import plural
@@ -109,6 +108,8 @@ def tips(reader: Reader, of: Collection[int] | None = None) -> Tips:
     Args:
         of: only these projects; None for those of which something waits for a decision.
     """
+    from navigator.git.facts import WORKTREE, read_base
+
     projects = {project.id: project for project in reader.projects()}
     found: dict[tuple[int, str], str] = {}
     for task in reader.tasks({TaskState.AWAITING_APPROVAL}):

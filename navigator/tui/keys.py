@@ -175,7 +175,7 @@ def bindings_of(*groups: str, priority: bool = False) -> list[BindingType]:
     """
     return [
         Binding(
-            ",".join(key_name(key) for key in action.keys),
+            ",".join(_default(action)),
             action.name,
             action.label,
             priority=priority,
@@ -198,7 +198,7 @@ class Keymap:
 
     def of(self, action: Action) -> tuple[str, ...]:
         """The keys that hold for an action, under Textual's names."""
-        return self.keys.get(action.id) or tuple(key_name(key) for key in action.keys)
+        return self.keys.get(action.id) or _default(action)
 
     def shown(self, action_id: str) -> str:
         """The first key of an action as it is shown; "" for one that has none."""

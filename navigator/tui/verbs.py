@@ -42,11 +42,11 @@ async def perform(
         What was done, or None where it was refused, cancelled or failed; the user has been told.
     """
     try:
-        refusal = await app.feed.read(lambda reader: verb.refuse(reader))
+        refusal = await app.feed.read(verb.refuse)
         if refusal is not None:
             app.toast(str(refusal), "warning")
             return None
-        question = await app.feed.read(lambda reader: verb.question(reader)) if ask else None
+        question = await app.feed.read(verb.question) if ask else None
         drafts = DraftKeeper(app.link.request, lambda said: app.toast(said, "warning"))
         answered = await _ask_user(app, verb, question, drafts, draft) if question is not None else verb
         if answered is None:

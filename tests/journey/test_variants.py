@@ -113,6 +113,14 @@ def test_a_second_one_is_not_approved_beside_the_first(room: Room) -> None:
     assert not refused["recorded"] and f"{proposals[first].id} is approved" in refused["reason"]
 
 
+def test_variants_of_a_removed_project_are_still_shown(room: Room) -> None:
+    tasks = queue(room, 2)
+    room.work()
+    room.act("project.remove", names=["code"])
+    shown = standings(room.read(), tasks[0])
+    assert {one.task.id for one in shown} == set(tasks)
+
+
 def test_the_same_change_twice_is_put_away_before_its_review(room: Room, models: Models) -> None:
     models.answer = lambda body: Models.answer(models, body)  # type: ignore[method-assign]
     first, second = queue(room, 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -45,12 +45,12 @@ def scores(reader: Reader, since: str = "") -> tuple[ExamScore, ...]:
     return exam_scores(counts, verdicts)
 
 
-def worth_of(reader: Reader, review: Review) -> str:
+def worth_of(found: Sequence[ExamScore], review: Review) -> str:
     """What this reviewer's REVISE is worth, in one sentence; "" where it was not examined at all.
 
     A later round's review has another version of the prompt: then the newest exam of the same model is meant.
     """
-    mine = [one for one in scores(reader) if one.model == review.model]
+    mine = [one for one in found if one.model == review.model]
     if not mine:
         return ""
     exact = [one for one in mine if one.prompt_version == review.prompt_version]

@@ -230,10 +230,10 @@ class CardReads(Queries):
             row["since"] for row in found if waits_for_developer(TaskState(row["state"]), row["landing"])
         )
 
-    def cards_of(self, tasks: Iterable[str]) -> list[Card]:
-        """The cards of these tasks, whatever their state."""
+    def cards_of(self, tasks: Iterable[str], *, removed: bool = False) -> list[Card]:
+        """The cards of these tasks, whatever their state; with `removed` also those of removed projects."""
         numbers = sorted({number_of(identifier, "T") for identifier in tasks})
-        return self._cards_in(f"{_CARDS} WHERE p.removed = 0 AND t.id", numbers)
+        return self._cards_in(f"{_CARDS} WHERE {'' if removed else 'p.removed = 0 AND '}t.id", numbers)
 
     def cards_about(self, proposals: Iterable[str]) -> list[Card]:
         """The cards of these proposals, in their order; also of earlier ones, and of removed projects.

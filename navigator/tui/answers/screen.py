@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from textual import work
 from textual.app import ComposeResult
@@ -14,7 +14,7 @@ from navigator.actions.base import Done, Subject, Verb
 from navigator.actions.deciding import SendBack
 from navigator.actions.tasks import After, Cancel, PutAway, Retry, TaskVerb
 from navigator.model.errors import NavigatorError
-from navigator.model.models import Event, Model, Suggestion, Task
+from navigator.model.models import Event, Suggestion, Task
 from navigator.model.states import Role, TaskState
 from navigator.model.text import safe_line, safe_text
 from navigator.sheet.variants import predecessor_words, why_it_waits
@@ -29,10 +29,6 @@ from navigator.tui.widgets.screen import NavScreen
 if TYPE_CHECKING:
     from navigator.store.reads.loop import Predecessor, RoundCost
     from navigator.store.reads.reader import Reader
-
-
-A = TypeVar("A", bound=Model)
-R = TypeVar("R", bound=Model)
 
 
 class AnswerScreen(NavScreen):

@@ -15,7 +15,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 
 from navigator.actions.approve import Approve, destination
-from navigator.actions.base import Level, Subject, Told
+from navigator.actions.base import Level, Subject, Told, refusal_of
 from navigator.actions.deciding import Decide, Pinned, Reject, require_tree
 from navigator.actions.notes import MarkSeen
 from navigator.model.errors import NavigatorError
@@ -373,12 +373,7 @@ def _reason(
 ) -> tuple[str, Kind | None]:
     verb: type[Decide] = Approve if kind is DecisionKind.APPROVE else Reject
     on = Subject.of(reader, proposal)
-    refusal = verb.refuse_one(on)
-    if refusal is None:
-        try:
-            require_tree(proposal, tree)
-        except NavigatorError as error:
-            refusal = error
+    refusal = verb.refuse_one(on) or refusal_of(lambda: require_tree(proposal, tree))
     if refusal is not None:
         return refusal.message.removeprefix(f"{proposal.id} ").rstrip("."), None
     # One that is approved already was looked at: only its landing is tried again.

@@ -129,15 +129,13 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
 
 
 def _worth(reader: Reader, versions: Sequence[Proposal]) -> dict[str, str]:
-    from navigator.sheet.statistics.reviewer import worth_of
+    from navigator.sheet.statistics.reviewer import scores, worth_of
 
-    return {
-        version.id: words
-        for version in versions
-        if version.review is not None
-        and version.review.verdict is Verdict.REVISE
-        and (words := worth_of(reader, version.review))
-    }
+    revised = [
+        (one.id, one.review) for one in versions if one.review and one.review.verdict is Verdict.REVISE
+    ]
+    found = scores(reader) if revised else ()
+    return {name: words for name, review in revised if (words := worth_of(found, review))}
 
 
 def comment_key(place: KeepComment) -> str:

@@ -191,7 +191,7 @@ class ReviewScreen(NavScreen):
             self.diff.set_comments(comments)
             return
         self._drawn = pair
-        self._say("" if files else self._nothing(context, shown))
+        self._say("" if files else self._nothing(shown))
         self.diff.show(files, notes, comments)
         self._mark_chosen(shown)
         for note in notes:
@@ -225,7 +225,7 @@ class ReviewScreen(NavScreen):
         place = context.index(shown.id)
         return context.versions[place - 1].tree if self.between and place > 0 else shown.base_commit
 
-    def _nothing(self, context: ReviewContext, shown: Proposal) -> str:
+    def _nothing(self, shown: Proposal) -> str:
         if self.between:
             return f"{shown.id} is identical to the round before."
         return f"{shown.id} changes nothing."

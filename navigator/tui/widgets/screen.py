@@ -25,7 +25,7 @@ _CARRIED_ELSEWHERE = frozenset({"app", "go", "list", "diff"})
 class NavScreen(Screen[None]):
     """A screen of the application.
 
-    A subclass names its `SCOPE` (see `keys.registry.SCOPES`), has a method `action_<name>` for each action of that group, and
+    A subclass names its `SCOPE` (see `keys.SCOPES`), has a method `action_<name>` for each action of that group, and
     yields its widgets from `compose_body`.
 
     Hooks: `show_snapshot` for each new snapshot of the store, also when the screen comes to the front; `show_live` for
