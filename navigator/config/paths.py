@@ -130,7 +130,7 @@ class StatePaths:
 
     @property
     def agents(self) -> Path:
-        """Homes of coding agents, and folders of their runs."""
+        """Folders of coding agents' runs."""
         return self.root / "agents"
 
     @property

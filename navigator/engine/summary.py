@@ -9,6 +9,7 @@ from typing import Any
 
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Proposal, Swap, utc_now
+from navigator.model.records import ModelCall
 from navigator.model.states import CheckOutcome, Role, TaskState, Verdict
 from navigator.model.timing import StepTimes, read_timing
 
@@ -63,14 +64,14 @@ class SessionSummary:
             if int(proposal.id[1:]) > self._before_proposals or proposal.id in reviewed
         ]
         wall = self._wall if self._wall is not None else time.monotonic() - self._started
-        calls = reader.call_counts()
+        calls, made = reader.call_counts(), reader.calls_after(self._before_calls)
         done = [swap for swap in self.swaps if swap.outcome == "done"]
         return {
             "projects": len(reader.projects()),
             "tasks": len(tasks),
             "proposals": len(proposals),
             "verdicts": _verdicts(proposal for proposal in proposals if proposal.id in reviewed),
-            "tests": self._tests(proposals),
+            "tests": self._tests(proposals, made),
             "rounds": 1 + max((proposal.round for proposal in proposals), default=0) if proposals else 0,
             "states": dict(sorted(Counter(task.state.value for task in tasks).items())),
             "failed": sum(task.state is TaskState.FAILED and task.id in failed for task in tasks),
@@ -79,35 +80,28 @@ class SessionSummary:
             "failed_swaps": len(self.swaps) - len(done),
             "calls": calls,
             "wall_seconds": round(wall, 3),
-            **self._times(wall),
+            **self._times(wall, made),
             "rehearsal": reader.rehearsal,
             "problems": self.problems,
             "reason": self.reason,
         }
 
-    def _tests(self, proposals: list[Proposal]) -> dict[str, int]:
+    def _tests(self, proposals: list[Proposal], made: list[ModelCall]) -> dict[str, int]:
         """How the proposals' tests ended, and how many answers were sent back to their writer because of them."""
         said = Counter(
             check.outcome for proposal in proposals for check in proposal.checks if check.name == "tests"
         )
-        back = sum(
-            call.outcome == "tests_failed" and call.id > self._before_calls
-            for call in self._deps.reader.calls()
-        )
+        back = sum(call.outcome == "tests_failed" for call in made)
         words = (CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.FAILED_BEFORE, CheckOutcome.UNTESTED)
         return {**{word.value: said[word] for word in words}, "sent_back": back}
 
-    def _times(self, wall: float) -> dict[str, Any]:
+    def _times(self, wall: float, made: list[ModelCall]) -> dict[str, Any]:
         """`model_seconds` and `serial_seconds`; for real servers the clock's own, and the calls laid end to end.
 
         Modelled figures come with the assumptions in words.
         """
         done = [swap for swap in self.swaps if swap.outcome == "done"]
-        rows = [
-            call
-            for call in self._deps.reader.calls()
-            if call.id > self._before_calls and call.outcome not in ("started", "lost")
-        ]
+        rows = [call for call in made if call.outcome not in ("started", "lost")]
         if not self._assumptions:
             serial = sum(row.usage.seconds for row in rows) + sum(swap.seconds for swap in done)
             return {"model_seconds": round(wall, 3), "serial_seconds": round(serial, 3)}

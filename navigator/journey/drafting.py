@@ -164,7 +164,7 @@ async def act_on(deps: Dependencies, ground: Ground, made: Draft | NoChange, *, 
         deps.move(change.change_nothing, ground.task, ground.writer, made.reason)
 
 
-async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str = "blocks") -> None:
+async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str) -> None:
     """Keep a draft as the round's proposal; its tests, where the project has some, run next.
 
     A revision that leaves the tree as it was is no new proposal: read again, the same change could only be judged otherwise.

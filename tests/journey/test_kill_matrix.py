@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+import navigator
 from navigator.actions.wire import NoConductor
 from navigator.engine.acting import request
 from navigator.landing import land as landing
@@ -34,6 +35,17 @@ STRACE = shutil.which("strace")
 KILLS = int(os.environ.get("NAVIGATOR_KILLS", "8"))
 
 MOMENTS = tomllib.loads(Path(__file__).with_name("kill_moments.toml").read_text("utf-8"))
+
+
+def test_every_event_at_which_a_command_is_killed_exists() -> None:
+    steps = [
+        step.split()[1]
+        for kind in ("both", "landing", "undo", "split")
+        for step in MOMENTS[kind]
+        if step.startswith("event ")
+    ]
+    source = "".join(path.read_text("utf-8") for path in Path(navigator.__file__).parent.rglob("*.py"))
+    assert steps and [kind for kind in steps if f'"{kind.partition("=")[0]}"' not in source] == []
 
 
 @dataclass(frozen=True)

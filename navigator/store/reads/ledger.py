@@ -80,6 +80,11 @@ class LedgerReads(Queries):
         found = self._where("calls", task_id=task_id and number_of(task_id, "T"), role=role)
         return [from_row(ModelCall, row, usage=from_row(Usage, row)) for row in found]
 
+    def calls_after(self, number: int) -> list[ModelCall]:
+        """Model calls of a higher number, without their answers, oldest first."""
+        found = self._all("SELECT * FROM calls WHERE id > ? ORDER BY id", number)
+        return [from_row(ModelCall, row, usage=from_row(Usage, row)) for row in found]
+
     def call_counts(self) -> dict[str, int]:
         """`{"made", "repeated", "lost", "running"}`: begun, begun again for the same step, never ended, open.
 

@@ -192,7 +192,8 @@ class LoopReads(ReproductionReads):
         """What writing a round cost `role` so far. The prompt's version is the one that led the round."""
         place = (identifier, attempt, round, role)
         (total,) = self._of_round(*place, f"count(*) AS calls, {_USAGE}", WRITTEN)
-        answered = self._of_round(*place, "*", f"{WRITTEN} AND answer IS NOT NULL ORDER BY id")
+        columns = "model, prompt_version, purpose, entropy_mean, entropy_peak"
+        answered = self._of_round(*place, columns, f"{WRITTEN} AND answer IS NOT NULL ORDER BY id")
         whole = [row for row in answered if row["purpose"] != "repair"]
         leading = [row["prompt_version"] for row in whole]
         return RoundCost(

@@ -66,11 +66,11 @@ class Queries:
     def _one(self, sql: str, *values: Any) -> Any:
         return self._all(sql, *values)[0][0]
 
-    def _where(self, table: str, tail: str = "", **wanted: Any) -> list[sqlite3.Row]:
+    def _where(self, table: str, **wanted: Any) -> list[sqlite3.Row]:
         """Rows of `table` whose columns have the wanted values (None: any), oldest first."""
         tests = {name: value for name, value in wanted.items() if value is not None}
         where = f" WHERE {' AND '.join(f'{name} = ?' for name in tests)}" if tests else ""
-        return self._all(f"SELECT * FROM {table}{where} ORDER BY id{tail}", *tests.values())
+        return self._all(f"SELECT * FROM {table}{where} ORDER BY id", *tests.values())
 
     def _of_round(
         self, task: str, attempt: int, round: int, role: Role, what: str, where: str, *values: Any

@@ -455,11 +455,13 @@ class MetricReads(Queries):
 
     def tokens(self) -> list[Count]:
         """Tokens by role and kind. Cached ones are among those of the prompts."""
-        each = " UNION ALL ".join(
-            f"SELECT role, '{kind}', total({kind}_tokens) FROM calls GROUP BY 1"
-            for kind in ("prompt", "completion", "cached")
-        )
-        return self._counts(each)
+        kinds = ("prompt", "completion", "cached")
+        sums = ", ".join(f"total({kind}_tokens)" for kind in kinds)
+        return [
+            ((role, kind), float(tokens))
+            for role, *found in self._all(f"SELECT role, {sums} FROM calls GROUP BY 1")
+            for kind, tokens in zip(kinds, found, strict=True)
+        ]
 
     def _counts(self, sql: str) -> list[Count]:
         return [(tuple(map(str, words)), float(n)) for *words, n in self._all(sql)]

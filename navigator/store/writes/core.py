@@ -48,9 +48,9 @@ class TransactionCore:
         """A new row: the fields of `record` that are columns of `table`, its id apart, with `columns` over them."""
         return self._write("INSERT", table, record, columns)
 
-    def _put(self, table: str, record: BaseModel | None = None, **columns: Any) -> int:
+    def _put(self, table: str, record: BaseModel | None = None, **columns: Any) -> None:
         """As `_insert`, in place of a row with the same unique columns."""
-        return self._write("INSERT OR REPLACE", table, record, columns)
+        self._write("INSERT OR REPLACE", table, record, columns)
 
     def _write(self, how: str, table: str, record: BaseModel | None, columns: Mapping[str, Any]) -> int:
         values = {**self._columns(table, record), **columns} if record is not None else columns

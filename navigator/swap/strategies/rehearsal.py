@@ -205,7 +205,12 @@ class RehearsalStrategy(SwapStrategy):
         async for _ in until(self._boot_seconds, first=_POLL, longest=_LONGEST_POLL):
             line, end, _rest = self._output(role).read_text("utf-8", "replace").partition("\n")
             if end:
-                self._port = int(read_json(line)["port"])
+                try:
+                    self._port = int(read_json(line)["port"])
+                except (ValueError, KeyError, TypeError) as error:
+                    raise SwapFailed(
+                        f"The {role.value} does not say where it listens.", failure="crashed"
+                    ) from error
                 write_private(self._listens, json.dumps({role.value: self._port}).encode())
                 return
             self._require_alive(role)
