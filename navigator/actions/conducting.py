@@ -84,7 +84,7 @@ def swap_seconds(reader: Reader) -> tuple[float, float, str]:
 
 class PrepareExam(Verb):
     """Make changes whose right verdict is known, each proved by the project's tests. May take half an hour per project. What was
-    tried is remembered; the next run goes on, and conductors prepare more.
+    tried is remembered; the next run continues, and conductors prepare more.
 
     `projects` by name and `sources`, all where none is given; `limit`: faulty items per project, None for the settings'.
 

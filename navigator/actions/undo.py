@@ -67,7 +67,7 @@ class Undo(SubjectVerb):
             return None
         lines = [line for proposal in landed for line in _landed_lines(reader, proposal)]
         lines.append(
-            "What is undone does not wait for you again; a retry (`t` on the screens) writes it anew."
+            "What is undone does not wait for you again; a retry (`t` on the screens) writes it again."
         )
         return Question(f"Undo the landing of {', '.join(one.id for one in landed)}?", tuple(lines), "undo")
 

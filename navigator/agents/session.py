@@ -371,7 +371,7 @@ class Running:
         """End the agent and all it started, and cut off what it asks of the model.
 
         Args:
-            grace: seconds for it to end by itself once its input is closed, and to write its session down.
+            grace: seconds for it to end once its input is closed, and to write its session down.
         """
         listening, *_ = self._jobs
         try:

@@ -215,7 +215,7 @@ def split(
     """Make a separate proposal from some hunks (H1 H3, or H1,H3).
 
     The other hunks become another one. The checks run on both, and you approve each by its own id. Both keep the review of
-    the whole; `navigator escalate P…` has one reviewed by itself.
+    the whole; `navigator escalate P…` has one reviewed on its own.
 
     Args:
         tree: Refuse unless the proposal is this tree (at least 12 digits).

@@ -39,7 +39,7 @@ def speculation() -> None:
 
 @command()
 def runs(name: str | None = None) -> None:
-    """List the lab's runs, or show the run NAME and the command that goes on with it."""
+    """List the lab's runs, or show the run NAME and the command that continues it."""
     if name is None:
         output.show({"runs": lab_runs.runs()}, lambda found: _list_runs(found["runs"]))
     else:

@@ -196,16 +196,16 @@ def scan(folder: Folder) -> None:
         sys.exit(1)
 
 
-def new_below(folder: Path, *, anew: bool = False) -> list[tuple[Path, str]]:
+def new_below(folder: Path, *, every: bool = False) -> list[tuple[Path, str]]:
     """The repositories below a folder that are no project yet, each with the command that would run its tests.
 
-    With `anew` all of them: no state folder is made to look.
+    With `every` also those that are projects: no state folder is opened.
     """
     from navigator.git.facts import find_repositories, read_facts
     from navigator.sandbox.propose import proposed_for
 
     known: set[str] = set()
-    if not anew:
+    if not every:
         with reading() as store:
             known = {held.path for held in store.projects()}
     rows: list[tuple[Path, str]] = []

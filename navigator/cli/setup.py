@@ -246,7 +246,7 @@ def _add_projects(folder: Path, *, asks: bool, only_print: bool) -> None:
     """Find repositories, say which tests each would run, and add them."""
     from navigator.cli.project import add_all, may_add, new_below, show_found
 
-    found = new_below(folder, anew=only_print)
+    found = new_below(folder, every=only_print)
     if not found:
         output.note(f"No new repositories below {folder}.")
         return

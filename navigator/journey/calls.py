@@ -57,7 +57,7 @@ async def call_model(
         seq: tells apart the calls of one purpose in a round, so that only asking the same thing again counts as a repeat.
         thinking, temperature: None is as the settings say.
         exam_item: what it is about where that is no task; its progress is not told.
-        shows: names what the prompt shows. An answer to the same that was kept before a crash is given again; "" asks anew.
+        shows: names what the prompt shows. An answer to the same that was kept before a crash is given again; "" asks again.
 
     Raises:
         ServingError: the answer does not count; the call is recorded with the error's code.
