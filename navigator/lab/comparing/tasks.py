@@ -111,8 +111,6 @@ async def _proved(deps: Dependencies, project: Project, trials: Trials, change: 
         complexity=change.complexity,
         base=change.base,
         frame=frame,
-        sound=sound,
-        origin=change.origin,
     )
 
 
@@ -154,7 +152,6 @@ class Function(BaseModel):
     Attributes:
         start: the content of `solution.py` that the model is shown; "" where it makes the file.
         tests: the content of the test file.
-        solution: a content of `solution.py` that passes; "" where none is known.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -163,7 +160,6 @@ class Function(BaseModel):
     text: str
     start: str = ""
     tests: str
-    solution: str = ""
     complexity: Complexity = Complexity.MEDIUM
 
 
@@ -172,7 +168,6 @@ class _HumanEval(BaseModel):
     prompt: str = Field(min_length=1)
     entry_point: str = Field(pattern=_NAME)
     test: str = Field(min_length=1)
-    canonical_solution: str = ""
 
     def function(self) -> Function:
         names = f"from solution import *\nfrom solution import {self.entry_point}"
@@ -182,7 +177,6 @@ class _HumanEval(BaseModel):
             text=f"Complete the function {self.entry_point} in {SOLUTION} as its docstring says. Keep its signature.",
             start=self.prompt,
             tests=tests + _case(f"check({self.entry_point})"),
-            solution=self.prompt + self.canonical_solution if self.canonical_solution else "",
         )
 
 
@@ -190,7 +184,6 @@ class _Mbpp(BaseModel):
     task_id: int | str
     text: str = ""
     prompt: str = ""
-    code: str = ""
     test_list: list[str] = Field(min_length=1)
     test_setup_code: str = ""
     test_imports: list[str] = []
@@ -202,7 +195,6 @@ class _Mbpp(BaseModel):
             key=f"MBPP/{self.task_id}",
             text=f"{self.text or self.prompt}\n\nWrite it in a new file {SOLUTION}. These have to hold:\n\n{shown}",
             tests=f"{_IMPORTS}{setup}\n\n\n" + _case(shown),
-            solution=self.code,
         )
 
 
@@ -219,7 +211,6 @@ def bench_functions() -> list[Function]:
             key=task["key"],
             text=f"Write `{task['signature']}` in a new file {SOLUTION}: {task['what']}.",
             tests=_IMPORTS + "\n" + _case("\n".join(f"assert {test}" for test in task["tests"])),
-            solution=task["solution"],
             complexity=Complexity(task["tier"]),
         )
         for task in table("navigator.lab", "bench_tasks.toml")["task"]
@@ -274,9 +265,6 @@ def as_task(deps: Dependencies, function: Function) -> LabTask:
     tree = private.write_tree(empty, start)
     base = commit_of(private, tree)
     frame = private.write_tree(tree, {_TESTS: FileChange(function.tests.encode())})
-    sound = ""
-    if function.solution:
-        sound = private.write_tree(frame, {SOLUTION: FileChange(function.solution.encode())})
     private.keep(f"lab-{hashlib.sha256((function.key + frame).encode()).hexdigest()[:24]}", frame, base)
     return LabTask(
         key=function.key,
@@ -285,9 +273,7 @@ def as_task(deps: Dependencies, function: Function) -> LabTask:
         complexity=function.complexity,
         base=base,
         frame=frame,
-        sound=sound,
         check=CHECK,
-        origin="file",
     )
 
 
