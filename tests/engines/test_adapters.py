@@ -22,8 +22,7 @@ from tests.engines import llama, sglang
 from tests.engines.adapters import write_gguf, write_peft
 from tests.engines.conftest import ready, settings_for
 from tests.engines.llama import ALIAS, Server, llama_server
-from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, configured, environment_of, queue, repo  # noqa: F401
-from tests.git.world import fingerprint
+from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, configured
 from tests.sandbox.support import needs_sandbox
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
@@ -95,28 +94,6 @@ async def test_sglang_loads_adapters_and_picks_them(tmp_path: Path) -> None:
         base = str(sglang.home() / "tiny")
         assert by_name == [await said(server, base, lora_path=name) for name in NAMES]
         assert len({*by_name, await said(server, base)}) == 3
-
-
-def test_the_loop_works_with_an_adapter_for_each_role(
-    tmp_path: Path,
-    repo: Path,  # noqa: F811
-    adapted: Server,
-) -> None:
-    before = fingerprint(repo)
-    navigator = configured(
-        tmp_path, adapted.url, AN_EDIT, SHORT_STRINGS, names=NAMES, strategy='strategy = "adapter"'
-    )
-    queue(navigator, repo)
-    session = navigator("run", "--until", "idle")
-    assert session["states"] == {"awaiting_approval": 3}
-    assert session["swaps"] == 0
-    proposals = navigator("proposals")["proposals"]
-    assert {proposal["model"] for proposal in proposals} == {"write"}
-    assert {proposal["review"]["model"] for proposal in proposals} == {"read"}
-    assert all(
-        proposal["review"]["self_review"] for proposal in proposals
-    )  # one base model read its own work
-    assert fingerprint(repo) == before
 
 
 @needs_sandbox
