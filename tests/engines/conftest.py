@@ -24,6 +24,13 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
+SGLANG = (
+    *("--tool-call-parser", "qwen25", "--enable-lora", "--lora-backend", "torch_native"),
+    *("--max-lora-rank", "4", "--lora-target-modules", "down_proj"),
+)
+"""Options of the server that all tests with SGLang share."""
+
+
 @pytest.fixture(scope="session")
 def _sglang(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Server]]:
     if reason := sglang.missing():
@@ -34,8 +41,7 @@ def _sglang(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], S
         def living() -> Server:
             if not started or started[-1].process.poll() is not None:
                 folder = tmp_path_factory.mktemp("sglang")
-                options = "--tool-call-parser", "qwen25"
-                started.append(stack.enter_context(sglang.sglang_server(folder, *options)))
+                started.append(stack.enter_context(sglang.sglang_server(folder, *SGLANG)))
             return started[-1]
 
         yield living

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from navigator.client.body import ChatRequest
@@ -77,23 +78,21 @@ def roles(url: str) -> dict[str, Any]:
     }
 
 
-async def test_sglang_loads_adapters_and_picks_them(tmp_path: Path) -> None:
-    if reason := sglang.missing():
-        pytest.skip(reason)
+async def test_sglang_loads_adapters_and_picks_them(sglang_engine: Server, tmp_path: Path) -> None:
     paths = [write_peft(tmp_path / name, seed, sglang.home() / "tiny") for seed, name in enumerate(NAMES, 1)]
-    options = ("--enable-lora", "--lora-backend", "torch_native", "--max-lora-rank", "4")
-    with sglang.sglang_server(tmp_path, *options, "--lora-target-modules", "down_proj") as server:
-        own = {"generator_path": str(paths[0]), "reviewer_path": str(paths[1])}
-        strategy = AdapterStrategy(
-            Settings.model_validate(roles(server.url) | {"swap": {"strategy": "adapter", "adapter": own}})
-        )
-        assert await strategy.resident() is None
-        assert await strategy.prepare() == ""
-        assert await strategy.resident() is Role.GENERATOR
-        by_name = [await said(server, name) for name in NAMES]
-        base = str(sglang.home() / "tiny")
-        assert by_name == [await said(server, base, lora_path=name) for name in NAMES]
-        assert len({*by_name, await said(server, base)}) == 3
+    own = {"generator_path": str(paths[0]), "reviewer_path": str(paths[1])}
+    swap = {"swap": {"strategy": "adapter", "adapter": own}}
+    strategy = AdapterStrategy(Settings.model_validate(roles(sglang_engine.url) | swap))
+    assert await strategy.resident() is None
+    assert await strategy.prepare() == ""
+    assert await strategy.resident() is Role.GENERATOR
+    by_name = [await said(sglang_engine, name) for name in NAMES]
+    base = str(sglang.home() / "tiny")
+    assert by_name == [await said(sglang_engine, base, lora_path=name) for name in NAMES]
+    assert len({*by_name, await said(sglang_engine, base)}) == 3
+    async with httpx.AsyncClient(base_url=sglang_engine.url, trust_env=False, timeout=60) as http:
+        for name in NAMES:  # others use this server, too
+            (await http.post("/unload_lora_adapter", json={"lora_name": name})).raise_for_status()
 
 
 @needs_sandbox

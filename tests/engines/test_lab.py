@@ -91,7 +91,7 @@ def test_rounds_are_fitted_and_the_rule_is_replayed(runs: list[Run]) -> None:
     assert fit.draft_cost is not None and fit.draft_cost > 0
     assert fit.doubts == ("one start of the server was measured: how much starts differ is not known",)
     (rule,) = (each for each in rules(runs) if each.draft == "itself")
-    assert rule.settled == 0 and rule.iterations > 500  # a model that drafts for itself gains nothing
+    assert rule.settled == 0 and rule.iterations > 100  # a model that drafts for itself gains nothing
     assert all(sum(piece[0] for piece in run.windows) == run.tokens for run in runs)
 
 
