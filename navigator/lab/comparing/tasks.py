@@ -29,7 +29,7 @@ from navigator.git.private_layout import create
 from navigator.journey.dependencies import Dependencies
 from navigator.lab.comparing.journal import Journal, LabTask, Tried
 from navigator.model.errors import NavigatorError, UsageError
-from navigator.model.json_text import read_json, table
+from navigator.model.json_text import first_misfit, read_json, table
 from navigator.model.models import Project
 from navigator.model.states import Complexity, TaskKind
 from navigator.model.text import safe_text
@@ -244,10 +244,8 @@ def _read_functions(path: Path, text: str) -> Iterator[Function]:
             kind = _Mbpp if isinstance(document, dict) and "test_list" in document else _HumanEval
             found = kind.model_validate(document).function()
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"])) or "the line"
             raise UsageError(
-                f"{path}, line {number}: {where}: {first['msg']}.",
+                f"{path}, line {number}: {first_misfit(error)}.",
                 hint="docs/lab.md has the two forms that are read.",
             ) from error
         except ValueError as error:
