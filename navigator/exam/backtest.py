@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from navigator.exam.blame import Blame, Blamed, brought_by, mechanical, repairs
-from navigator.exam.candidates import OutOfTime, Rejected, kind_of, words_of_commit
+from navigator.exam.candidates import OutOfTime, kind_of, words_of_commit
 from navigator.exam.items import head_of, keep_items, make_item, own_items, prepared, tell_progress
 from navigator.exam.making import Maker, maker_of
-from navigator.exam.mining import Commit, named_faulty, read_history, why_withheld
+from navigator.exam.mining import Commit, Rejected, named_faulty, read_history, why_withheld
 from navigator.figures.exam import Backtest, Case
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import GitError

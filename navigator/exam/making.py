@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from navigator.exam.candidates import (
     OutOfTime,
     Picked,
-    Rejected,
     Trials,
     accepted_changes,
     fixes,
@@ -26,7 +25,7 @@ from navigator.exam.faults import Fault
 from navigator.exam.items import head_of, keep_items, make_item, own_items, prepared, tell_progress
 from navigator.exam.mining import (
     Commit,
-    NotReversible,
+    Rejected,
     commit_of,
     corrected,
     named_faulty,
@@ -150,10 +149,7 @@ class Maker:
         """
 
         def take() -> str:
-            try:
-                tree = taken_back(self.private, commit, self.head)
-            except NotReversible as error:
-                raise Rejected(str(error)) from error
+            tree = taken_back(self.private, commit, self.head)
             if why := why_withheld(self.private, self.project, self.head, tree, ""):
                 raise Rejected(why)
             return tree

@@ -14,7 +14,6 @@ from navigator.checks.removed_tests import is_test_file
 from navigator.exam.candidates import (
     OutOfTime,
     Picked,
-    Rejected,
     Trials,
     accepted_changes,
     fixes,
@@ -22,7 +21,7 @@ from navigator.exam.candidates import (
     ready_setup,
 )
 from navigator.exam.items import head_of
-from navigator.exam.mining import commit_of, is_code, read_history, why_withheld
+from navigator.exam.mining import Rejected, commit_of, is_code, read_history, why_withheld
 from navigator.git.facts import RepoFacts
 from navigator.git.private import FileChange, PrivateRepo
 from navigator.git.private_layout import create
