@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -76,17 +78,16 @@ def seen(bench: LandingBench) -> dict[str, tuple[str, str]]:
         return {names[row["review_id"]]: (row["fate"], row["changed_by"]) for row in rows}
 
 
-def test_a_line_is_fixed_changed_kept_or_not_known(
-    bench: LandingBench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_is_fixed_changed_kept_or_not_known(bench: LandingBench) -> None:
     one, two, _, four, five = bench.waiting
     kept = {one: ("kept", ""), two: ("kept", ""), four: ("kept", ""), five: ("unknown", "")}
     assert seen(bench) == kept
     # A change long after does not count.
-    monkeypatch.setenv("GIT_COMMITTER_DATE", (datetime.now(UTC) + timedelta(weeks=WEEKS, days=1)).isoformat())
-    commit(bench, CODE[0], "one\ntwo\nthree\n", "Fix a crash with digits")
+    (bench.repository / CODE[0]).write_text("one\ntwo\nthree\n")
+    words = ["git", "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qam", "Fix a crash with digits"]
+    late = (datetime.now(UTC) + timedelta(weeks=WEEKS, days=1)).isoformat()
+    subprocess.run(words, cwd=bench.repository, check=True, env=os.environ | {"GIT_COMMITTER_DATE": late})
     assert seen(bench) == kept
-    monkeypatch.delenv("GIT_COMMITTER_DATE")
     git(bench.repository, "reset", "--hard", "--quiet", "HEAD~1")
     commit(bench, "d0/f.txt", "zero\none\n2\nthree\n", "Count from zero")  # moves the line and leaves it
     assert seen(bench) == kept
