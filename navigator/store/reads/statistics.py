@@ -343,7 +343,8 @@ class CostReads(Queries):
             WorkTotals,
             self._all(
                 f"SELECT role, {_WORK} AS work, sum(calls) AS calls, sum(calls * (outcome = 'lost')) AS lost, {_TOKENS},"
-                f" sum(seconds) AS seconds, round(sum(busy_seconds), 3) AS busy_seconds FROM ({_CALLS}) GROUP BY 1, 2 ORDER BY 1, 2 DESC",
+                f" sum(seconds) AS seconds, round(sum(busy_seconds), 3) AS busy_seconds FROM ({_CALLS})"
+                " GROUP BY 1, 2 ORDER BY 1, 2 DESC",
                 since,
             ),
         )
