@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import ConfirmItem, Question, Subject, Told, plural
+from navigator.actions.base import ConfirmItem, Question, Told, plural
 from navigator.actions.deciding import Decide, DecisionRow, not_waiting
 from navigator.journey import change
 from navigator.journey.change import open_variants, put_away_others
@@ -52,12 +52,13 @@ class Approve(Decide):
     unasked: bool = False
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
-        if not (on.waiting or on.approved):
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
+        if not (on.to_decide or on.approved):
             return not_waiting(on)
         if on.refused:
+            rule, path, words = on.refused[0]
             return Conflict(
-                f"{on.proposal} is refused by policy: {on.refused}.",
+                f"{on.proposal} is refused by policy: {path}: {words or rule}.",
                 hint=f"Reject it, or send it back: `navigator send-back {on.proposal} --note …`.",
             )
         if on.rival:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
 
-from navigator.actions.base import Done, NoteField, Question, Subject, SubjectVerb, Told, done, plural
+from navigator.actions.base import Done, NoteField, Question, SubjectVerb, Told, done, plural, read_card
 from navigator.journey.change import (
     reject,
     withdraw_approval,
@@ -19,6 +19,7 @@ from navigator.model.states import DecisionKind, LandingState, ProposalState, Ta
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
 
@@ -82,9 +83,9 @@ class Decide(SubjectVerb):
         return [entry.id for entry in self.proposals]
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
-        refused = cls.takes_back and on.approved and on.landing is LandingState.REFUSED
-        return None if on.waiting or refused else not_waiting(on)
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
+        refused = cls.takes_back and on.approved and on.landing == LandingState.REFUSED
+        return None if on.to_decide or refused else not_waiting(on)
 
     async def perform(self, deps: Dependencies) -> Done:
         rows = [self._record(deps, entry) for entry in self.proposals]
@@ -132,7 +133,7 @@ class Decide(SubjectVerb):
             proposal = deps.reader.proposal(entry.id)
             row = row.model_copy(update={"id": proposal.id})
             require_tree(proposal, entry.tree)
-            self.require_one(Subject.of(deps.reader, proposal))
+            self.require_one(read_card(deps.reader, proposal.id))
             confirmed, note = self.confirmed(deps, proposal), self.note_for(deps, proposal)
             made = Decision(kind=self.kind, note=note, tree=proposal.tree, confirmed=confirmed, at=utc_now())
             with deps.store.transaction() as tx:
@@ -174,13 +175,10 @@ def require_tree(proposal: Proposal, tree: str) -> None:
         )
 
 
-def not_waiting(on: Subject) -> Conflict:
+def not_waiting(on: Card) -> Conflict:
     """Why a proposal cannot be decided on: what happened to it, and what to do instead."""
     if not on.proposal:
-        return Conflict(
-            f"{on.task} has no proposal to decide on; it is {state_words(on)}.",
-            hint=f"`navigator task show {on.task}` shows its history.",
-        )
+        return wrong_state(on, f"{on.task} has no proposal to decide on; it")
     if on.existing and on.with_you:
         return Conflict(
             f"{on.proposal} reviews a change that is in the repository already; there is nothing to decide or to land.",
@@ -191,12 +189,12 @@ def not_waiting(on: Subject) -> Conflict:
         return Conflict(
             f"{on.proposal} is an earlier round; {on.newer} replaced it.", hint=f"Decide on {on.newer}."
         )
-    if on.landing is LandingState.LANDED:
+    if on.landing == LandingState.LANDED:
         return Conflict(
-            f"{on.proposal} has already landed on {on.landed_on}.",
+            f"{on.proposal} has already landed on {on.landing_ref.removeprefix('refs/heads/')}.",
             hint=f"To take it back: `navigator undo {on.proposal}`.",
         )
-    if on.landing is LandingState.UNDONE:
+    if on.landing == LandingState.UNDONE:
         return Conflict(
             f"{on.proposal} has landed and was undone.",
             hint=f"To have it written again: `navigator task retry {on.task}`.",
@@ -217,15 +215,13 @@ def not_waiting(on: Subject) -> Conflict:
             f"{on.proposal} was sent back already.",
             hint=f"`navigator task show {on.task}` shows the new attempt.",
         )
-    return Conflict(
-        f"{on.proposal} is not waiting for a decision; {on.task} is {state_words(on)}.",
-        hint=f"`navigator task show {on.task}` shows its history.",
-    )
+    return wrong_state(on, f"{on.proposal} is not waiting for a decision; {on.task}")
 
 
-def state_words(on: Subject) -> str:
-    """`awaiting review`."""
-    return on.state.value.replace("_", " ")
+def wrong_state(on: Card, said: str, hint: str = "") -> Conflict:
+    """A refusal that ends with the state of the task: `T5 cannot be retried; it is landed.`"""
+    history = f"`navigator task show {on.task}` shows its history."
+    return Conflict(f"{said} is {on.state.value.replace('_', ' ')}.", hint=hint or history)
 
 
 # Reject proposals: their tasks end.
@@ -268,15 +264,12 @@ class SendBack(Decide):
         return [*super().subjects, *self.tasks]
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
         if on.proposal:
-            return None if on.waiting else not_waiting(on)
+            return None if on.to_decide else not_waiting(on)
         if on.state is TaskState.AWAITING_APPROVAL:
             return None
-        return Conflict(
-            f"{on.task} is not waiting for a decision; it is {state_words(on)}.",
-            hint=f"`navigator task show {on.task}` shows its history.",
-        )
+        return wrong_state(on, f"{on.task} is not waiting for a decision; it")
 
     def question(self, reader: Reader) -> Question:
         shown = [reader.proposal(entry.id) for entry in self.proposals]
@@ -323,8 +316,8 @@ class SendBack(Decide):
     def _task(self, deps: Dependencies, identifier: str) -> str:
         if not self.note.strip():
             raise _no_note()
-        on = Subject.read(deps.reader, identifier)
-        if on.proposal:
+        on = read_card(deps.reader, identifier)
+        if on.open:
             raise Conflict(
                 f"{on.task} has a proposal.",
                 hint=f"Send that back: `navigator send-back {on.proposal} --note …`.",

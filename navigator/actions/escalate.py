@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from navigator.actions.base import Done, Question, Subject, Told, Verb, done
+from navigator.actions.base import Done, Question, Told, Verb, done, read_card
 from navigator.actions.conducting import swap_words
 from navigator.actions.deciding import Pinned, not_waiting, require_tree
 from navigator.journey import change
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
     from navigator.config.settings import Settings
     from navigator.journey.dependencies import Dependencies, Prompting
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 
 _TO_COME = (TaskState.AWAITING_REVIEW, TaskState.FINAL_REVIEW)
@@ -42,7 +43,7 @@ class Escalate(Verb):
 
     def refuse(self, reader: Reader) -> NavigatorError | None:
         for entry in self.proposals:
-            on = Subject.read(reader, entry.id)
+            on = read_card(reader, entry.id)
             held = reader.task(on.task).escalated
             if self.withdraw:
                 refusal = _not_withdrawn(on, held)
@@ -154,7 +155,7 @@ def _require_sendable(found: list[Leaving]) -> None:
         )
 
 
-def _not_withdrawn(on: Subject, held: Escalation) -> NavigatorError | None:
+def _not_withdrawn(on: Card, held: Escalation) -> NavigatorError | None:
     if not held:
         return Conflict(f"{on.id} is not escalated.")
     if on.state in _TO_COME:

@@ -41,7 +41,7 @@ _VERBS = {
     "project.remove": "projects:RemoveProjects",
     "exam.run": "conducting:RunExam",
     "exam.prepare": "conducting:PrepareExam",
-    "project.check": "project_check:CheckProject",
+    "project.check": "projects:CheckProject",
     "reverts.look": "undo:LookForReverts",
 }
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import Done, Question, Subject, SubjectVerb, Told, done, plural, refusal_of
+from navigator.actions.base import Done, Question, SubjectVerb, Told, done, plural, refusal_of
 from navigator.actions.deciding import TreePin, not_waiting, require_tree
 from navigator.journey import change
 from navigator.model.diff import FileDiff
@@ -38,6 +38,7 @@ from navigator.sheet.parts import part_name, part_note, remember_part_base
 if TYPE_CHECKING:
     from navigator.git.hunks import Chosen
     from navigator.journey.dependencies import Dependencies
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
 
@@ -57,8 +58,8 @@ class PartVerb(SubjectVerb):
         return [self.proposal]
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
-        if not on.waiting:
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
+        if not on.to_decide:
             return not_waiting(on)
         if on.parent:
             return Conflict(

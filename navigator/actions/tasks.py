@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from navigator.actions.base import Done, Question, Subject, SubjectVerb, Told, Verb, done, plural, refusal_of
-from navigator.actions.deciding import state_words
+from navigator.actions.base import (
+    Done,
+    Question,
+    SubjectVerb,
+    Told,
+    Verb,
+    done,
+    plural,
+    read_card,
+    refusal_of,
+)
+from navigator.actions.deciding import wrong_state
 from navigator.journey.change import cancel, put_away
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Suggestion, Task
@@ -22,6 +32,7 @@ from navigator.sheet.variants import why_it_waits
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
 
@@ -67,20 +78,18 @@ class Cancel(TaskVerb):
     words = "cancelled"
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
         if on.state in CANCELLABLE_TASK_STATES:
             return None
         if on.state is TaskState.CANCELLED:
             return Conflict(f"{on.task} is already cancelled.")
-        hint = f"`navigator task show {on.task}` shows its history."
-        if on.approved:
-            hint = f"Take the approval back first: `navigator undo {on.proposal}`."
-        return Conflict(f"{on.task} cannot be cancelled; it is {state_words(on)}.", hint=hint)
+        hint = f"Take the approval back first: `navigator undo {on.proposal}`." if on.approved else ""
+        return wrong_state(on, f"{on.task} cannot be cancelled; it", hint)
 
     def question(self, reader: Reader) -> Question:
-        found = [Subject.read(reader, identifier) for identifier in self.ids]
+        found = [read_card(reader, identifier) for identifier in self.ids]
         lines = [f"{on.project}: {on.title}" for on in found]
-        if any(on.proposal for on in found):
+        if any(on.open for on in found):
             lines.append("An open proposal is dropped; a retry writes it again.")
         return Question(f"Cancel {', '.join(on.task for on in found)}?", tuple(lines), "cancel the task")
 
@@ -98,18 +107,15 @@ class Retry(TaskVerb):
     words = "queued again"
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
         if on.state in RETRYABLE_TASK_STATES:
             return None
-        hint = f"`navigator task show {on.task}` shows its history."
-        if on.waiting:
+        hint = ""
+        if on.to_decide:
             hint = f"To have the proposal written again: `navigator send-back {on.proposal} --note …`."
         elif on.state is TaskState.LANDED:
-            hint = f"Undo the landing first: `navigator undo {on.proposal or 'P…'}`."
-        return Conflict(
-            f"{on.task} cannot be retried; it is {state_words(on)}. Only a task that ended without landing can.",
-            hint=hint,
-        )
+            hint = f"Undo the landing first: `navigator undo {on.proposal}`."
+        return wrong_state(on, f"{on.task} cannot be retried: it has not ended, or has landed. It", hint)
 
     def move(self, tx: Transaction, task: Task) -> None:
         if task.ref:
@@ -130,15 +136,12 @@ class PutAway(TaskVerb):
     words = "put away"
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
         if on.state is TaskState.DONE:
             return Conflict(f"{on.task} is already put away.")
         if on.state is not TaskState.AWAITING_APPROVAL:
-            return Conflict(
-                f"{on.task} cannot be put away; it is {state_words(on)}.",
-                hint=f"`navigator task show {on.task}` shows its history.",
-            )
-        if on.waiting:
+            return wrong_state(on, f"{on.task} cannot be put away; it")
+        if on.to_decide:
             return Conflict(
                 f"{on.task} has a proposal that is waiting for a decision.",
                 hint=f"Approve, reject or send back {on.proposal} instead.",
@@ -177,13 +180,10 @@ class After(TaskVerb):
     after: tuple[str, ...] = ()
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
         if on.state is TaskState.QUEUED:
             return None
-        return Conflict(
-            f"{on.task} cannot be linked or freed; it is {state_words(on)}.",
-            hint=f"Only a queued task waits for others. `navigator task show {on.task}` shows its history.",
-        )
+        return wrong_state(on, f"Only a queued task waits for others; {on.task}")
 
     def refuse(self, reader: Reader) -> NavigatorError | None:
         if (refusal := super().refuse(reader)) is not None or self.after:

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from navigator.actions.base import Done, Question, Subject, SubjectVerb, Told, Verb, done, plural
+from navigator.actions.base import Done, Question, SubjectVerb, Told, Verb, done, plural, read_card
 from navigator.actions.deciding import after_id
 from navigator.journey.change import withdraw_approval
 from navigator.model.errors import Conflict, NavigatorError
-from navigator.model.models import Model
 from navigator.model.states import LandingState, TaskState
 from navigator.sheet.parts import built_on
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
     from navigator.model.models import Proposal
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
-
-
-class UndoneRow(Model):
-    """The result for one proposal; `ref` is the branch that was moved or made, "" for an approval that was withdrawn."""
-
-    id: str
-    undone: bool
-    ref: str = ""
-    reason: str = ""
 
 
 class Undo(SubjectVerb):
@@ -41,15 +32,15 @@ class Undo(SubjectVerb):
         return self.ids
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
-        if on.landing is LandingState.LANDED or on.approved:
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
+        if on.landing == LandingState.LANDED or on.approved:
             return None
-        if on.landing is LandingState.UNDONE and on.state is TaskState.UNDONE:
+        if on.landing == LandingState.UNDONE and on.state is TaskState.UNDONE:
             return Conflict(
                 f"{on.id} has already been undone.",
                 hint=f"To have it written again: `navigator task retry {on.task}`.",
             )
-        if on.waiting:
+        if on.to_decide:
             return Conflict(f"{on.id} is waiting for your decision; there is nothing to undo.")
         return Conflict(
             f"{on.id} has not landed and is not approved; there is nothing to undo.",
@@ -76,49 +67,42 @@ class Undo(SubjectVerb):
         # Newest first, so that each finds its own commit at the tip.
         found.sort(key=lambda proposal: proposal.landing.at if proposal.landing else "", reverse=True)
         rows = [await self._undo(deps, proposal) for proposal in found]
-        return done(map(undone_told, rows), undone=rows)
+        told = (
+            Told(row["id"], f"undone: {row['reason']}")
+            if row["undone"]
+            else Told(row["id"], after_id(row["id"], row["reason"], "not undone"), "error")
+            for row in rows
+        )
+        return done(told, undone=rows)
 
-    async def _undo(self, deps: Dependencies, proposal: Proposal) -> UndoneRow:
+    async def _undo(self, deps: Dependencies, proposal: Proposal) -> dict[str, Any]:
+        """The result for one proposal; `ref` is the branch that was moved or made, "" for an approval that was withdrawn."""
+        row: dict[str, Any] = {"id": proposal.id, "undone": False, "ref": ""}
         try:
             # A landing under way is not interrupted: once it is done, there is a landing to undo and no approval.
             async with deps.project_lock(proposal.project_id):
-                on = Subject.of(deps.reader, deps.reader.proposal(proposal.id))
+                on = read_card(deps.reader, proposal.id)
                 self.require_one(on)
-                if on.landing is not LandingState.LANDED:
-                    return _withdraw(deps, on)
-            return await _undo_landing(deps, proposal)
+                if on.landing != LandingState.LANDED:
+                    with deps.store.transaction() as tx:
+                        withdraw_approval(tx, on.proposal, tx.read.task(on.task))
+                    why = "the approval is withdrawn; it is waiting for your decision again"
+                    return row | {"undone": True, "reason": why}
+            return row | {"undone": True} | await _undo_landing(deps, proposal)
         except NavigatorError as error:
-            return UndoneRow(id=proposal.id, undone=False, reason=str(error))
+            return row | {"reason": str(error)}
 
 
-def undone_told(row: UndoneRow) -> Told:
-    """What became of one, in words."""
-    if row.undone:
-        return Told(row.id, f"undone: {row.reason}")
-    return Told(row.id, after_id(row.id, row.reason, "not undone"), "error")
-
-
-def _withdraw(deps: Dependencies, on: Subject) -> UndoneRow:
-    with deps.store.transaction() as tx:
-        withdraw_approval(tx, on.proposal, tx.read.task(on.task))
-    return UndoneRow(
-        id=on.proposal, undone=True, reason="the approval is withdrawn; it is waiting for your decision again"
-    )
-
-
-async def _undo_landing(deps: Dependencies, proposal: Proposal) -> UndoneRow:
+async def _undo_landing(deps: Dependencies, proposal: Proposal) -> dict[str, Any]:
     from navigator.journey.land import undo
     from navigator.store.database import require_space
 
     require_space(deps.paths.root)
     landing = await undo(deps, proposal.id)
-    above = [task.id for task in built_on(deps.reader, proposal)]
-    more = (
-        f"; {', '.join(above)} was based on it and will be rewritten once its proposal is approved"
-        if above
-        else ""
-    )
-    return UndoneRow(id=proposal.id, undone=True, ref=landing.ref, reason=landing.reason + more)
+    above, more = [task.id for task in built_on(deps.reader, proposal)], ""
+    if above:
+        more = f"; {', '.join(above)} was based on it and will be rewritten once its proposal is approved"
+    return {"ref": landing.ref, "reason": landing.reason + more}
 
 
 def _landed_lines(reader: Reader, proposal: Proposal) -> list[str]:
