@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
-from html import escape
-from importlib import resources
 from typing import Any
 from unicodedata import east_asian_width
 
@@ -20,6 +18,7 @@ from navigator.model.states import REPRODUCED, Judgement, RevisedOutcome, TaskSt
 from navigator.model.text import SIMULATED, duration, plural, safe_line
 from navigator.sheet.finish import UNTIL
 from navigator.sheet.marks import Kind, careful_paths, left_out, marks
+from navigator.sheet.reviews import rendered
 from navigator.sheet.statistics.cost import Cost, read_costs
 from navigator.sheet.statistics.page import PageQuestion, Table, drawn, utc_text
 from navigator.sheet.statistics.pages import SUMMARY
@@ -339,10 +338,6 @@ def _clock(at: str) -> str:
     return f"{_local(at):%H:%M}"
 
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""What a browser may load for the page: nothing."""
-
-
 def report(reader: Reader, since: str, redact: Callable[[str], str]) -> str:
     """The report as an HTML document.
 
@@ -350,27 +345,14 @@ def report(reader: Reader, since: str, redact: Callable[[str], str]) -> str:
         since: a UTC time, from which on the account tells; "": of the newest night.
         redact: takes secrets out of a text: the page is made to be passed on.
     """
-
-    def text(value: str) -> str:
-        return escape(safe_line(redact(value)))
-
     with reader.snapshot():
         tables = (
             table(account(reader, since)),
             _waiting_table(reader),
             *drawn(SUMMARY.read(reader, PageQuestion())),
         )
-    simulated = f'<p class="simulated">{SIMULATED}</p>' if reader.rehearsal else ""
-    style = resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>Navigator report</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        f"<header><h1>Navigator report</h1>{simulated}</header>\n<main>\n"
-        f"{''.join(_section(one, text) for one in tables)}</main>\n</body>\n</html>\n"
-    )
+    filters = {"clean": lambda value: safe_line(redact(value))}
+    return rendered("report.html", filters, tables=tables, rehearsal=reader.rehearsal, simulated=SIMULATED)
 
 
 def _waiting_table(reader: Reader) -> Table:
@@ -380,9 +362,3 @@ def _waiting_table(reader: Reader) -> Table:
         said = "; ".join([one["title"], *(mark["words"] for mark in one["marks"]), one["to_do"]])
         facts.append((one["id"], f"{one['says']}, {one['project']}: {said}"))
     return Table("WHAT WAITS FOR YOU?", answer="" if facts else "Nothing waits for you.", facts=tuple(facts))
-
-
-def _section(one: Table, text: Callable[[str], str]) -> str:
-    facts = "".join(f"<dt>{text(name)}</dt><dd>{text(words)}</dd>" for name, words in one.facts)
-    answer = f"<p>{text(one.answer)}</p>" if one.answer else ""
-    return f"<section><h2>{text(one.title)}</h2>{answer}{f'<dl>{facts}</dl>' if facts else ''}</section>\n"
