@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.figures.swaps import ResidencyCall, modelled_time, round_trips, swap_stats, usual_swap
+from navigator.figures.swaps import ResidencyCall, modelled_time, swap_stats, usual_swap
 from navigator.model.models import Swap, SwapPhase
 from navigator.model.records import CallTotals
 from navigator.model.states import Role
@@ -39,40 +39,6 @@ def test_swaps_are_summed_up_by_direction_and_phase() -> None:
     assert (there.phases["load"].n, there.phases["load"].median) == (4, 41.0)
     assert back.seconds is not None
     assert back.seconds.p95 == 32.0
-
-
-def test_a_round_trip_is_a_swap_and_the_next_one_back_in_one_session() -> None:
-    made = [
-        swap(R, 40.0, id=1, session=1),
-        swap(G, 30.0, id=2, session=1),
-        swap(R, 50.0, id=3, session=1),
-        swap(R, 44.0, id=4, session=2),
-        swap(G, 32.0, id=5, session=2),
-        swap(G, 31.0, id=6, session=2, first=True),
-        swap(R, 42.0, id=7, session=2),
-        swap(G, 0.0, id=8, session=2, outcome="failed"),
-        swap(G, 33.0, id=9, session=2),
-        swap(R, 42.0, id=10, session=2),
-        swap(G, 0.0, id=11, session=2, made_by="outside"),
-        swap(R, 41.0, id=12),
-        swap(G, 33.0, id=13),
-    ]
-    (trip,) = round_trips(reversed(made))
-    assert (trip.strategy, trip.seconds.n) == ("systemd", 2)
-    assert (trip.seconds.mean, trip.seconds.median) == (73.0, 73.0)
-    assert (trip.phases["stop"].mean, trip.phases["load"].mean) == (4.0, 69.0)
-
-
-def test_round_trips_of_strategies_are_never_pooled() -> None:
-    made = [
-        swap(R, 5.0, id=1, session=1, strategy="sleep"),
-        swap(G, 4.0, id=2, session=1, strategy="sleep"),
-        swap(R, 5.0, id=3, session=1, strategy="command"),
-        swap(G, 4.0, id=4, session=1, strategy="command"),
-        swap(R, 5.0, id=5, session=1, strategy="sleep"),
-        swap(G, 4.0, id=6, session=1, strategy="systemd"),
-    ]
-    assert [(trip.strategy, trip.seconds.n) for trip in round_trips(made)] == [("command", 1), ("sleep", 1)]
 
 
 def test_a_swap_that_failed_is_counted_but_not_timed() -> None:

@@ -13,14 +13,13 @@ from textual.pilot import Pilot
 
 from navigator.config.paths import StatePaths
 from navigator.figures.intervals import wilson
-from navigator.figures.rates import revise_rate
 from navigator.model.errors import UsageError
 from navigator.model.records import VerdictCount
 from navigator.model.states import Verdict
 from navigator.model.text import is_unsafe
 from navigator.sheet.statistics.page import PageQuestion, Row, Table, brief, document, utc_text
 from navigator.sheet.statistics.pages import PAGES, REVIEWER
-from navigator.sheet.statistics.revise_rate import how_sure, rate_tables
+from navigator.sheet.statistics.revise_rate import rate_tables
 from navigator.store.reads.reader import Reader
 from navigator.tui.app import NavigatorApp
 from navigator.tui.statistics import StatsScreen
@@ -111,13 +110,6 @@ def test_the_axis_names_both_ends(width: int) -> None:
 
 
 # The page
-
-
-def test_how_sure_says_what_it_needs() -> None:
-    (few,) = revise_rate([verdict(said=Verdict.REVISE), verdict()]).rows
-    assert how_sure(few) == "±10 points needs n 88, 86 to go (assuming 35%)"
-    (many,) = revise_rate([verdict(n=200), verdict(said=Verdict.REVISE, n=400)]).rows
-    assert how_sure(many) == "the interval is about ±10 points or narrower"
 
 
 def test_nothing_is_invented_where_nothing_was_counted() -> None:

@@ -69,7 +69,6 @@ class Table:
     Attributes:
         about: words beside the title.
         answer: the sentence that answers the title's question.
-        headline: the one figure that sums the table up.
         facts: named sentences above the rows.
         empty: what is said where there are no rows.
         notes: below the rows.
@@ -83,7 +82,6 @@ class Table:
     rows: tuple[Row, ...] = ()
     about: str = ""
     answer: str = ""
-    headline: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     empty: str = ""
     notes: tuple[str, ...] = ()
@@ -302,7 +300,7 @@ def brief(table: Table) -> Table:
     if table.answer:
         others = tuple(row for row in table.rows if row.share is None and row.cells and row.cells[0] != "–")
         return replace(table, rows=others, notes=(sentence, *table.notes))
-    return replace(table, columns=(), rows=(), headline="", facts=(), empty=sentence)
+    return replace(table, columns=(), rows=(), facts=(), empty=sentence)
 
 
 # The figures of a page as rows, one per figure, for CSV and JSON lines.

@@ -228,7 +228,6 @@ def _score_table(score: ExamScore) -> Table:
             _estimate("REVISE that is right", score.genuine_share, score.reason),
         ),
         answer=worth_words(score),
-        headline=score.verdict,
         facts=(
             ("reviewer", f"{score.model}, {score.prompt_version}"),
             ("verdict", f"{score.verdict}. {score.why}"),

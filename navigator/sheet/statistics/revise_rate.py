@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, newcombe
-from navigator.figures.rates import ASSUMED_RATE, RateRow, revise_rate
+from navigator.figures.rates import RateRow, revise_rate
 from navigator.model.errors import NotFound, UsageError
-from navigator.model.text import plural, safe_line
+from navigator.model.text import safe_line
 from navigator.sheet.statistics.page import (
     Column,
     PageQuestion,
@@ -50,8 +50,6 @@ def rate_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
         _COLUMNS,
         _rate_rows(("all", row) for row in whole.rows),
         about="first-round verdicts",
-        headline="".join(f"{percent(row.rate)} {bounds(_share_of(row))}  n {row.n:,}" for row in whole.rows),
-        facts=tuple(fact for row in whole.rows for fact in _facts(row)),
         empty=f"no first-round verdict counts; not counted: {left}" if left else "",
         notes=(f"not counted: {left}",) if left and whole.rows else (),
         name="revise_rate",
@@ -86,27 +84,6 @@ def _rate_rows(named: Iterable[tuple[str, RateRow]]) -> tuple[Row, ...]:
 def mixed(row: RateRow) -> str:
     """What a row mixes, in words; "" where it is about one combination of versions."""
     return f"mixes {row.versions} versions" if row.versions > 1 else ""
-
-
-def _facts(row: RateRow) -> Iterator[tuple[str, str]]:
-    yield "Margin", how_sure(row)
-    if row.stated_rate is not None:
-        stated = percent(row.stated_rate)
-        yield "Stated", f"the reviewer stated REVISE for {stated}; quotes not found do not count"
-    if row.unreviewed:
-        yield "Unread", f"{plural(row.unreviewed, 'answer')} could not be read (UNREVIEWED); not part of n"
-    if mixed(row):
-        yield "Mixture", f"{mixed(row)} of models, prompts and settings, counted together here"
-
-
-def how_sure(row: RateRow) -> str:
-    """How many verdicts a narrower interval needs."""
-    need = row.n + row.more_for_10
-    if not row.more_for_10:
-        return "the interval is about ±10 points or narrower"
-    known = 0 < row.revise < row.n >= ANECDOTAL_BELOW
-    assumed = "" if known else f" (assuming {100 * ASSUMED_RATE:.0f}%)"
-    return f"±10 points needs n {need:,}, {row.more_for_10:,} to go{assumed}"
 
 
 def use_words(use: FirstUse) -> str:
