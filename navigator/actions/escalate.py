@@ -26,47 +26,33 @@ if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
     from navigator.config.settings import Settings
     from navigator.journey.dependencies import Dependencies, Prompting
-    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
-
-_TO_COME = (TaskState.AWAITING_REVIEW, TaskState.FINAL_REVIEW)
 
 
 class Escalate(Verb):
-    """All or none. `final`: by the final model. `withdraw`: take back what was asked for and has not begun."""
+    """All or none. `final`: by the final model."""
 
     op = "escalate"
 
     proposals: tuple[Pinned, ...]
     final: bool = False
-    withdraw: bool = False
 
     def refuse(self, reader: Reader) -> NavigatorError | None:
         for entry in self.proposals:
             on = read_card(reader, entry.id)
-            held = reader.task(on.task).escalated
-            if self.withdraw:
-                refusal = _not_withdrawn(on, held)
-            elif held:
-                refusal = Conflict(
-                    f"{on.id} is escalated already.",
-                    hint=f"To take that back: `navigator escalate {on.id} --withdraw`.",
-                )
-            elif self.final and not reader.project(on.project).escalate:
-                refusal = Conflict(
+            if reader.task(on.task).escalated:
+                return Conflict(f"{on.id} is escalated already.")
+            if self.final and not reader.project(on.project).escalate:
+                return Conflict(
                     f"{on.project} does not let its proposals leave this machine.",
                     hint=f"To allow it when you escalate one: `navigator project set {on.project} --escalate`.",
                 )
-            else:
-                next_up = on.open and on.state is TaskState.AWAITING_REVIEW and not self.final
-                refusal = None if on.with_you or next_up else not_waiting(on)
-            if refusal is not None:
-                return refusal
+            next_up = on.open and on.state is TaskState.AWAITING_REVIEW and not self.final
+            if not (on.with_you or next_up):
+                return not_waiting(on)
         return None
 
     def question(self, reader: Reader) -> Question | None:
-        if self.withdraw:
-            return None
         names = ", ".join(entry.id for entry in self.proposals)
         if not self.final:
             return Question(f"Have the reviewer read {names} next?", self._swap_lines(reader), "read it")
@@ -87,7 +73,7 @@ class Escalate(Verb):
         for proposal, entry in zip(shown, self.proposals, strict=True):
             require_tree(proposal, entry.tree)
         rows = {one.id: Leaving(id=one.id) for one in shown}
-        if self.final and not self.withdraw:
+        if self.final:
             require_final(deps.settings.final.configured)
             found = await asyncio.to_thread(plan_leaving, deps.paths, deps.settings, deps.reader, shown)
             _require_sendable(found)
@@ -96,29 +82,20 @@ class Escalate(Verb):
         with deps.store.transaction() as tx:
             for proposal in shown:
                 task = tx.read.task(proposal.task_id)
-                if self.withdraw:
-                    if task.escalated is Escalation.AGAIN:
-                        change.to_developer(tx, task)
-                    else:
-                        tx.escalate_task(task.id, Escalation.NONE)
-                elif task.state is TaskState.AWAITING_REVIEW:
+                if task.state is TaskState.AWAITING_REVIEW:
                     tx.escalate_task(task.id, Escalation.NEXT)
                 else:
                     change.escalate(tx, task, final=self.final)
                     rows[proposal.id] = rows[proposal.id].model_copy(update={"again": True})
-        idle = not (deps.conducting or self.withdraw)
-        hint = "No conductor is running: `navigator run` starts one." if idle else ""
+        hint = "" if deps.conducting else "No conductor is running: `navigator run` starts one."
         return done(
             (Told(row.id, self._words(row), hint=hint) for row in rows.values()),
             proposals=list(rows.values()),
             final=self.final,
-            withdrawn=self.withdraw,
             running=deps.conducting,
         )
 
     def _words(self, row: Leaving) -> str:
-        if self.withdraw:
-            return "is no longer escalated"
         if self.final:
             return f"goes to the final model ({row.tokens:,} tokens); what it says decides nothing"
         return "is read next" + ("; the new verdict is shown beside the first" if row.again else "")
@@ -153,14 +130,6 @@ def _require_sendable(found: list[Leaving]) -> None:
             f"{refused[0].id} may not leave this machine: {refused[0].refused}",
             hint="The reviewer here can read it: escalate it without --final.",
         )
-
-
-def _not_withdrawn(on: Card, held: Escalation) -> NavigatorError | None:
-    if not held:
-        return Conflict(f"{on.id} is not escalated.")
-    if on.state in _TO_COME:
-        return None
-    return Conflict(f"{on.id} is being read already.")
 
 
 # What would leave this machine

@@ -191,18 +191,17 @@ def undo(ids: ProposalIds) -> None:
 
 
 @command(yes=True)
-def escalate(ids: ProposalIds, *, final: bool = False, withdraw: bool = False) -> None:
+def escalate(ids: ProposalIds, *, final: bool = False) -> None:
     """Have the reviewer read proposals next, which may cost a swap, or have the final model read them too.
 
     A proposal that waits for your decision gets a second verdict beside the first.
 
     Args:
         final: By the final model: shows first what leaves this machine.
-        withdraw: Take back what was asked for and has not begun.
     """
     with reading() as store:
         pinned = tuple(Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids))
-    carry_out(Escalate(proposals=pinned, final=final, withdraw=withdraw))
+    carry_out(Escalate(proposals=pinned, final=final))
 
 
 @command()

@@ -174,11 +174,8 @@ def show(identifier: TaskId) -> None:
     """Show one task: its text, its state and why, and its history."""
     from navigator.sheet.variants import predecessor_words, standing_lines, standings, why_it_waits
     from navigator.sheet.writing import (
-        agent_lines,
         agent_words,
-        agents_document,
         look_lines,
-        looks_document,
         looks_words,
     )
 
@@ -198,8 +195,8 @@ def show(identifier: TaskId) -> None:
             "proposals": store.proposals(task_id=held.id),
             "suggestions": store.suggestions(held.id, attempt=held.attempt),
             "events": store.task_events(held.id),
-            "looks": looks_document(looks),
-            "agent": agents_document(turns),
+            "looks": looks,
+            "agent": turns,
         }
     about = standing_lines(variants)
     if before:
@@ -210,7 +207,7 @@ def show(identifier: TaskId) -> None:
     if held.state is TaskState.QUEUED and unmet:
         about.append(why_it_waits(held.id, unmet))
     made = [f"before it wrote: {looks_words(looks)}", *indented(look_lines(looks))] if looks else []
-    made += [f"written by {agent_words(turns)}", *indented(agent_lines(turns))] if turns else []
+    made += [f"written by {agent_words(turns)}"] if turns else []
     output.show(document, lambda found: _say_task(found, about, made))
 
 
