@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from navigator.actions.base import ConfirmItem, Question, Told, plural
@@ -17,11 +15,11 @@ from navigator.model.states import DecisionKind, LandingState
 from navigator.sheet.marks import (
     Kind,
     Mark,
-    facts_of,
     marks,
     shared_items,
     to_confirm,
     unconfirmed,
+    with_others,
 )
 from navigator.sheet.waiting import tips
 
@@ -79,9 +77,10 @@ class Approve(Decide):
         items = tuple(_item(card, item) for card in shown for item in self._unconfirmed(card, shared))
         if len(shown) == 1:
             title = f"Approve {shown[0].proposal}  {shown[0].title}?"
-            return Question(title, tuple(approval_lines(reader, shown[0].proposal)), "approve", items=items)
+            return Question(title, tuple(approval_lines(reader, shown[0])), "approve", items=items)
         lines = [f"{one.proposal}  {one.project}  {one.title}  +{one.added} −{one.removed}" for one in shown]
-        lines += _nobody(reader.project(number) for number in sorted({one.project_id for one in shown}))
+        for number in sorted({one.project_id for one in shown}):
+            lines += _landing_lines(reader.project(number))
         return Question(
             f"Approve {plural(len(shown), 'proposal')}?", tuple(lines), f"approve {len(shown)}", items=items
         )
@@ -159,13 +158,12 @@ def _item(card: Card, item: Mark) -> ConfirmItem:
 # What to know before approving
 
 
-def approval_lines(reader: Reader, proposal: str) -> list[str]:
+def approval_lines(reader: Reader, of: Card) -> list[str]:
     """Where a proposal goes, and what bears on the decision. Reads the repository: call it in a thread."""
-    (of,) = reader.cards_about([proposal])
-    (known,) = facts_of(reader, [proposal], tips(reader, {of.project_id}))
+    (known,) = with_others(reader, [of], tips(reader, {of.project_id}))
     project = reader.project(known.project_id)
     lines = [f"{project.name}   +{known.added} −{known.removed}"]
-    lines += _landing_lines(project, known.batch)
+    lines += _landing_lines(project, known.batch, whole=True)
     lines += [mark.words if mark.kind is Kind.PART else f"⚠ {mark.words}" for mark in marks(known)]
     others = open_variants(reader, known.variant_of, besides=known.task)
     if others:
@@ -174,19 +172,8 @@ def approval_lines(reader: Reader, proposal: str) -> list[str]:
     return lines
 
 
-def _nobody(projects: Iterable[Project]) -> list[str]:
-    """In which of them nothing can land, because git does not know who commits."""
-    from navigator.git.facts import read_facts
-    from navigator.landing.plan import why_nobody
-
-    lines = []
-    for project in projects:
-        with contextlib.suppress(NavigatorError):  # a repository that cannot be read: its landing says so
-            lines += [f"⚠ {why}"] if (why := why_nobody(read_facts(project.path))) else []
-    return lines
-
-
-def _landing_lines(project: Project, batch: str) -> list[str]:
+def _landing_lines(project: Project, batch: str = "", *, whole: bool = False) -> list[str]:
+    """Why nothing can land there; of a single approval the `whole`: where it goes, and which hooks will not run."""
     from navigator.git.facts import read_facts
     from navigator.landing.plan import why_nobody
 
@@ -194,10 +181,10 @@ def _landing_lines(project: Project, batch: str) -> list[str]:
         facts = read_facts(project.path)
     except NavigatorError as error:
         return [f"⚠ {error}"]
-    lines = [f"→ {destination(project, batch, facts)}"]
+    lines = [f"→ {destination(project, batch, facts)}"] if whole else []
     if why := why_nobody(facts):
         lines.append(f"⚠ {why}")
-    if facts.hooks:
+    if whole and facts.hooks:
         lines.append(f"Hooks exist ({', '.join(facts.hooks)}): they will not run.")
     return lines
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import statistics
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 Z_95 = statistics.NormalDist().inv_cdf(0.975)
 """The 97.5 % point of the normal distribution: two-sided 95 %."""
@@ -201,14 +203,13 @@ def discordant_needed(level: float = 0.05) -> int:
     return n
 
 
+@cache
 def _tail(n: int, share: float, level: float) -> float:
     """The chance that the test rejects on `n` discordant pairs, each being the first one's with `share`."""
-    few, below = 0, math.ldexp(1.0, -n) if n < 1_000 else 0.0
-    term = below
+    few, below = 0, _binomial(n, 0, 0.5)
     while 2 * below < level and few <= n // 2:
         few += 1
-        term = term * (n - few + 1) / few if term else _binomial(n, few, 0.5)
-        below += term
+        below += _binomial(n, few, 0.5)
     return sum(_binomial(n, k, share) + _binomial(n, n - k, share) for k in range(few))
 
 
@@ -222,6 +223,8 @@ def _binomial(n: int, k: int, p: float) -> float:
 def power(n: int, first_only: float, second_only: float, level: float = 0.05) -> float:
     """The chance that the exact McNemar test rejects on `n` pairs, before any of them is seen.
 
+    Numbers of discordant pairs beyond six standard deviations are left out.
+
     Args:
         first_only: the share of pairs where only the first succeeds; `second_only` where only the second does.
 
@@ -231,42 +234,20 @@ def power(n: int, first_only: float, second_only: float, level: float = 0.05) ->
     apart = first_only + second_only
     if min(first_only, second_only) < 0 or not 0 < apart <= 1:
         raise ValueError("the shares of discordant pairs lie between 0 and 1, and so does their sum")
-    return _power(n, apart, first_only / apart, level, {})
-
-
-def _power(n: int, apart: float, share: float, level: float, tails: dict[int, float]) -> float:
-    """`power`, with the tails that were computed before. Numbers of pairs beyond six standard deviations are left out."""
     middle, wide = n * apart, 6 * math.sqrt(n * apart * (1 - apart)) + 3
-    total = 0.0
-    for m in range(max(1, int(middle - wide)), min(n, int(middle + wide)) + 1):
-        if m not in tails:
-            tails[m] = _tail(m, share, level)
-        total += _binomial(n, m, apart) * tails[m]
-    return min(1.0, total)
+    likely = range(max(1, int(middle - wide)), min(n, int(middle + wide)) + 1)
+    return min(1.0, sum(_binomial(n, m, apart) * _tail(m, first_only / apart, level) for m in likely))
 
 
 def pairs_needed(
-    first_only: float, second_only: float, *, wanted: float = 0.8, level: float = 0.05, most: int = 3_000
+    first_only: float, second_only: float, *, wanted: float = 0.8, most: int = 3_000
 ) -> int | None:
     """About how many pairs give that power; None where `most` do not.
 
     Power goes up in small saw teeth, so the smallest number may be a few pairs away.
     """
-    apart = first_only + second_only
-    tails: dict[int, float] = {}
-
-    def enough(n: int) -> bool:
-        return _power(n, apart, first_only / apart, level, tails) >= wanted
-
-    low, high = 1, 2
-    while not enough(high):
-        low, high = high, 2 * high
-        if high > most:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    found = 1 + bisect_left(range(1, most + 1), wanted, key=lambda n: power(n, first_only, second_only))
+    return found if found <= most else None
 
 
 def paired_difference(both: int, first: int, second: int, none: int) -> tuple[float, float, float]:

@@ -270,7 +270,7 @@ def batch_choice(reader: Reader, confirmed: Collection[str] = (), *, unseen: boo
         confirmed: items that the developer has looked at, `RULE:PATH` or `P7:RULE:PATH`.
         unseen: cover what was not looked at too.
     """
-    known = facts_of(reader, [one.id for one in waiting_proposals(reader)])
+    known = with_others(reader, sorted(_waiting_cards(reader), key=lambda one: not careful_paths(one)))
     shared = shared_items(known)
     found = [(of, left_out(of, confirmed, shared, unseen=unseen)) for of in known]
     return BatchChoice(
@@ -289,23 +289,35 @@ def waiting_proposals(reader: Reader, project: str | None = None) -> list[Propos
     return sorted((one for one in found if one.task_id in waiting), key=lambda one: not careful_paths(one))
 
 
+NEVER = "9999"
+"""A time after which nothing has ended yet."""
+
 Tips = Mapping[tuple[int, str], str]
 """Where the bases are now (`sheet.waiting.tips`)."""
 
 
 def facts_of(reader: Reader, proposals: Iterable[str], tips: Tips | None = None) -> list[Card]:
-    """What is known of each proposal, with the others that wait held against it.
+    """What is known of each proposal, held against the others that wait; see `with_others`."""
+    return with_others(reader, reader.cards_about(proposals), tips)
+
+
+def with_others(reader: Reader, cards: Iterable[Card], tips: Tips | None = None) -> list[Card]:
+    """The same with what overlaps them, how many other variants wait, and whether their projects' bases have moved.
 
     Args:
         tips: None does not look at the repositories.
     """
-    waiting = reader.cards_about(one.id for one in waiting_proposals(reader))
+    waiting = _waiting_cards(reader)
     overlaps = overlapping(places_of(waiting))
     variants = Counter(card.variant_of for card in waiting if card.variant_of)
     return [
         replace(beside(card, overlaps, tips or {}), rivals=max(0, variants[card.variant_of] - 1))
-        for card in reader.cards_about(proposals)
+        for card in cards
     ]
+
+
+def _waiting_cards(reader: Reader) -> list[Card]:
+    return [card for card in reader.cards(NEVER) if card.with_you]
 
 
 def beside(card: Card, overlaps: Mapping[str, tuple[str, ...]], tips: Tips) -> Card:

@@ -13,16 +13,15 @@ from navigator.model.errors import NavigatorError
 from navigator.model.states import CheckOutcome, TaskState, Verdict
 from navigator.model.text import plural
 from navigator.sheet.marks import (
+    NEVER,
     Head,
     Mark,
     Tips,
-    beside,
     careful_paths,
     head,
     marks,
-    overlapping,
-    places_of,
     to_confirm,
+    with_others,
 )
 
 if TYPE_CHECKING:
@@ -53,18 +52,13 @@ def mark_document(mark: Mark) -> dict[str, str]:
 
 def waiting(reader: Reader, project: str | None = None, tips: Tips | None = None) -> list[Card]:
     """Everything that waits for the developer, in the order of `risk_order`; of one project, where it is named."""
-    found = sorted((card for card in reader.cards(_NEVER) if card.for_you), key=risk_order)
-    overlaps = overlapping(places_of(found))
-    return [beside(card, overlaps, tips or {}) for card in found if project in (None, card.project)]
+    found = sorted((card for card in reader.cards(NEVER) if card.for_you), key=risk_order)
+    return with_others(reader, (card for card in found if project in (None, card.project)), tips)
 
 
 def risk_order(card: Card) -> tuple[bool, bool, str, int]:
     """The order of what waits: what touches careful paths first, else that of `Card.waiting_order`."""
     return not careful_paths(card), *card.waiting_order
-
-
-_NEVER = "9999"
-"""A time after which nothing has ended yet."""
 
 
 def row_head(card: Card) -> Head:

@@ -8,17 +8,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from navigator.figures.exam import (
-    CANNOT_TELL,
     Backtest,
     Estimate,
     ExamScore,
     Paired,
     backtest,
+    exam_score,
     exam_scores,
     paired,
     worth_words,
 )
-from navigator.figures.intervals import ANECDOTAL_BELOW, share
+from navigator.figures.intervals import ANECDOTAL_BELOW
 from navigator.figures.rates import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations
 from navigator.model.models import Review
 from navigator.model.states import PAST, Role
@@ -146,7 +146,7 @@ def exam_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     two = independence(reader, since)
     every = [score_document(one, changed.get((one.model, one.prompt_version))) for one in found]
     data = {
-        **(every[0] if every else _NOBODY),
+        **(every[0] if every else score_document(exam_score())),
         "prepared": {"faulty": faulty, "clean": len(items) - faulty},
         "reviewers": every,
         "independence": {**asdict(two), "sentence": two.words},
@@ -164,13 +164,6 @@ def exam_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
             for row in score.by_source
         )
         yield share_table("BY SOURCE", named, version)
-        sides = (
-            (f"{row.size}, {what}", one)
-            for row in score.by_size
-            for what, one in (("caught", row.sensitivity), ("passed", row.specificity))
-            if one.n
-        )
-        yield share_table("BY CHANGED LINES", sides, version)
     past, _ = read_backtest(reader, since=since)
     if past.bugs:
         shares = (("bugs, caught", past.caught), ("innocent commits, flagged", past.flagged))
@@ -243,23 +236,6 @@ def _estimate(name: str, found: Estimate | None, why: str = "") -> Row:
     if name == "Youden's J":
         return Row(name, (f"{found.value:.2f}", f"[{found.low:.2f} to {found.high:.2f}]", ""))
     return Row(name, (percent(found.value), f"[{100 * found.low:.0f}–{100 * found.high:.0f}]", ""))
-
-
-_NOBODY: dict[str, Any] = {
-    "items": 0,
-    "faulty": {"n": 0, "caught": 0},
-    "clean": {"n": 0, "passed": 0},
-    **{name: share(0, 0).document() for name in ("sensitivity", "specificity")},
-    "by_source": [],
-    "by_size": [],
-    "youden": None,
-    "genuine_share": None,
-    "reason": "no item has been answered",
-    "verdict": CANNOT_TELL,
-    "why": "No item has been answered.",
-    "cost": {"tokens": 0, "seconds": 0.0},
-}
-"""What is said before the first answer."""
 
 
 def score_document(score: ExamScore, precedents: Paired | None = None) -> dict[str, Any]:
