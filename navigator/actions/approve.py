@@ -74,7 +74,11 @@ class Approve(Decide):
     def question(self, reader: Reader) -> Question:
         shown = reader.cards_about(self.subjects)
         shared = shared_items(shown)
-        items = tuple(_item(card, item) for card in shown for item in self._unconfirmed(card, shared))
+        items = tuple(
+            ConfirmItem(f"{card.proposal}:{item.key}", f"{card.proposal} {item.words}")
+            for card in shown
+            for item in self._unconfirmed(card, shared)
+        )
         if len(shown) == 1:
             title = f"Approve {shown[0].proposal}  {shown[0].title}?"
             return Question(title, tuple(approval_lines(reader, shown[0])), "approve", items=items)
@@ -148,11 +152,6 @@ async def _land(deps: Dependencies, row: DecisionRow) -> DecisionRow:
     if landing.state is LandingState.LANDED:
         update |= {"ref": landing.ref, "commit": landing.commit, "transplanted": landing.transplanted}
     return row.model_copy(update=update)
-
-
-def _item(card: Card, item: Mark) -> ConfirmItem:
-    rule = item.key.partition(":")[0].replace("_", " ")
-    return ConfirmItem(f"{card.proposal}:{item.key}", f"{card.proposal} {item.words}", (f"rule: {rule}",))
 
 
 # What to know before approving

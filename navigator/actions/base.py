@@ -62,7 +62,6 @@ class ConfirmItem:
 
     key: str
     title: str
-    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +212,12 @@ def read_card(reader: Reader, identifier: str) -> Card:
 
 
 class SubjectVerb(Verb):
-    """A verb on tasks or proposals: one rule, asked by screens with a row and by everything else with the store."""
+    """A verb on tasks or proposals: one rule, asked by screens with a row and by everything else with the store.
+
+    `names`: the field that names them, by id.
+    """
+
+    names: ClassVar[str] = "ids"
 
     @classmethod
     @abstractmethod
@@ -221,9 +225,10 @@ class SubjectVerb(Verb):
         """Why it is not allowed on this one now; None where it is."""
 
     @property
-    @abstractmethod
     def subjects(self) -> Iterable[str]:
         """The ids that the arguments name."""
+        named: str | tuple[str, ...] = getattr(self, self.names)
+        return (named,) if isinstance(named, str) else named
 
     def refuse(self, reader: Reader) -> NavigatorError | None:
         """The first refusal among those named."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self
 
 from pydantic import model_validator
@@ -97,14 +96,11 @@ class RequestFix(SubjectVerb):
     """
 
     op = "review.fix"
+    names = "proposal"
 
     proposal: str
     tree: TreePin = ""
     note: str = ""
-
-    @property
-    def subjects(self) -> Iterable[str]:
-        return [self.proposal]
 
     @classmethod
     def refuse_one(cls, on: Card) -> NavigatorError | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -51,12 +51,10 @@ _TITLE = 72
 class PartVerb(SubjectVerb):
     """A verb that makes a part of the open proposal `proposal`; `tree` must be the proposal's, where it is given."""
 
+    names = "proposal"
+
     proposal: str
     tree: TreePin = ""
-
-    @property
-    def subjects(self) -> Iterable[str]:
-        return [self.proposal]
 
     @classmethod
     def refuse_one(cls, on: Card) -> NavigatorError | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from navigator.actions.base import (
@@ -44,10 +44,6 @@ class TaskVerb(SubjectVerb):
     """What became of each, after its id."""
 
     ids: tuple[str, ...]
-
-    @property
-    def subjects(self) -> Iterable[str]:
-        return self.ids
 
     async def perform(self, deps: Dependencies) -> Done:
         found = [deps.reader.task(identifier).id for identifier in dict.fromkeys(self.ids)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from navigator.actions.base import Done, Question, SubjectVerb, Told, Verb, done, plural, read_card
@@ -26,10 +25,6 @@ class Undo(SubjectVerb):
     small = True
 
     ids: tuple[str, ...]
-
-    @property
-    def subjects(self) -> Iterable[str]:
-        return self.ids
 
     @classmethod
     def refuse_one(cls, on: Card) -> NavigatorError | None:

@@ -97,7 +97,7 @@ async def _ask_user(app: BaseApp, verb: V, question: Question, drafts: DraftKeep
     for number, item in enumerate(question.items, 1):
         count = f"{number} of {len(question.items)}  " if len(question.items) > 1 else ""
         if not await app.push_screen_wait(
-            ConfirmDialog(f"{count}{item.title}", item.lines, yes="I have looked at it")
+            ConfirmDialog(f"{count}{item.title}", (), yes="I have looked at it")
         ):
             return None
     confirm = [item.key for item in question.items]
