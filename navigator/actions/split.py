@@ -226,15 +226,8 @@ def add_part(tx: Transaction, parent: Proposal, built: Built, reason: str, title
         title: what its title says besides the parent's.
     """
     task = tx.read.task(parent.task_id)
-    made = tx.add_task(
-        task.project_id,
-        task.text,
-        kind=task.kind,
-        complexity=task.complexity,
-        priority=task.priority,
-        files=task.files,
-        origin=task.id,
-    )
+    same = task.model_dump(include={"kind", "complexity", "priority", "files"})
+    made = tx.add_task(task.project_id, task.text, origin=task.id, **same)
     tx.set_task_base(made.id, built.base)
     change.begin_with_checks(tx, made, reason, built.note)
     return _derived(tx, parent, made, built, title)

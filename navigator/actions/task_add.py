@@ -86,25 +86,15 @@ class AddTasks(Verb):
 
     async def perform(self, deps: Dependencies) -> Done:
         projects = {task.project: deps.reader.project(task.project) for task in self.tasks}
-        ways = [_ways(deps, task) for task in self.tasks]
+        added: list[list[str]] = []
         with deps.store.transaction() as tx:
-            added = [
-                [
-                    tx.add_task(
-                        projects[task.project].id,
-                        task.text,
-                        kind=task.kind,
-                        complexity=task.complexity,
-                        priority=task.priority,
-                        files=task.files,
-                    ).id
-                    for _ in differing
-                ]
-                for task, differing in zip(self.tasks, ways, strict=True)
-            ]
-            for ids, differing in zip(added, ways, strict=True):
+            for task in self.tasks:
+                ways = _ways(deps, task)
+                same = task.model_dump(include={"kind", "complexity", "priority", "files"})
+                ids = [tx.add_task(projects[task.project].id, task.text, **same).id for _ in ways]
                 if len(ids) > 1:
-                    tx.make_variants(ids, differing)
+                    tx.make_variants(ids, ways)
+                added.append(ids)
             _link(tx, self.tasks, added)
             made = [tx.read.task(identifier) for ids in added for identifier in ids]
         unknown = await asyncio.to_thread(_unknown_files, self.tasks, projects)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from navigator.actions.base import (
@@ -237,8 +236,14 @@ class Settle(Verb):
 
     async def perform(self, deps: Dependencies) -> Done:
         scan, found = self.chosen(deps.reader)
+        made: list[Task] = []
         with deps.store.transaction() as tx:
-            made = _accept(tx, scan, found) if self.accept else []
+            for one in found if self.accept else ():
+                same = one.model_dump(include={"kind", "complexity", "files"})
+                made.append(
+                    tx.add_task(scan.project_id, one.text, priority=scan.priority, origin=scan.id, **same)
+                )
+                tx.accept_suggestion(one, made[-1].id)
             if not self.accept:
                 tx.dismiss_suggestions(scan.id, scan.attempt, {one.rank for one in found})
             held = tx.read.suggestions(scan.id, attempt=scan.attempt)
@@ -283,21 +288,3 @@ class Settle(Verb):
                     hint=f"`navigator task show {made}` shows it; `navigator task cancel {made}` cancels it.",
                 )
         return scan, [by_rank[rank] for rank in dict.fromkeys(self.ranks)]
-
-
-def _accept(tx: Transaction, scan: Task, found: Sequence[Suggestion]) -> list[Task]:
-    """Queue a task for each; `origin` of each is the scan."""
-    made: list[Task] = []
-    for one in found:
-        new = tx.add_task(
-            scan.project_id,
-            one.text,
-            kind=one.kind,
-            complexity=one.complexity,
-            priority=scan.priority,
-            files=one.files,
-            origin=scan.id,
-        )
-        tx.accept_suggestion(one, new.id)
-        made.append(new)
-    return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from navigator.actions.base import Done, Question, SubjectVerb, Told, Verb, done, plural, read_card
@@ -112,31 +113,22 @@ def _landed_lines(reader: Reader, proposal: Proposal) -> list[str]:
 
 
 class LookForReverts(Verb):
-    """Look for landed commits that were reverted since; nothing is changed. Those found before are not looked for again.
-
-    `projects` by name; () for all.
-    """
+    """Look for landed commits that were reverted since; nothing is changed. Those found before are not looked for again."""
 
     op = "reverts.look"
-
-    projects: tuple[str, ...] = ()
 
     async def perform(self, deps: Dependencies) -> Done:
         from navigator.exam.blame import look_at_findings
         from navigator.journey.reverts import look_for
 
-        chosen = [deps.reader.project(name) for name in self.projects] or deps.reader.projects()
-        found = [(project, await look_for(deps, project)) for project in chosen]
-        for project in chosen:
-            await look_at_findings(deps, project)
         told, rows = [], []
-        for project, fates in found:
-            if fates:
-                reverted = sum(fate.fate == "reverted" for fate in fates)
-                unknown = sum(fate.fate == "unknown" for fate in fates)
-                looked = plural(len(fates), "landed commit")
+        for project in deps.reader.projects():
+            fates = Counter(fate.fate for fate in await look_for(deps, project))
+            await look_at_findings(deps, project)
+            if n := fates.total():
+                looked, reverted, unknown = plural(n, "landed commit"), fates["reverted"], fates["unknown"]
                 said = f"{looked} looked for: {reverted} reverted, {unknown} not known"
                 told.append(Told(project.name, said))
-                row = {"commits": len(fates), "reverted": reverted, "unknown": unknown}
+                row = {"commits": n, "reverted": reverted, "unknown": unknown}
                 rows.append({"project": project.name} | row)
         return done(told, projects=rows)

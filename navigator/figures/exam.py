@@ -66,7 +66,6 @@ class SourceScore:
     source: str
     faulty: bool
     right: Share
-    named: Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +213,7 @@ def _by_source(read: Sequence[ExamCount]) -> Iterable[SourceScore]:
         for faulty in (True, False):
             rows = [row for row in read if row.source is source and row.faulty is faulty]
             if rows:
-                named = _share_named(rows) if faulty else share(0, 0)
-                yield SourceScore(source.value, faulty, _right(rows, faulty=faulty), named)
+                yield SourceScore(source.value, faulty, _right(rows, faulty=faulty))
 
 
 def _by_size(scored: Sequence[ExamCount]) -> Iterable[SizeScore]:

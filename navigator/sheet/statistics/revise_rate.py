@@ -121,19 +121,17 @@ def comparison(reader: Reader, first: str, second: str, by: str = "", since: str
     """
     if first == second:
         raise UsageError(f"{first!r} is one group.", hint="Name two.")
-    known: list[str] = []
+    known: dict[str, None] = {}
     for name in (by,) if by else GROUPINGS:
         groups = {row.group: row for row in revise_rate(reader.verdict_counts(name, since)).rows}
-        known += [group for group in groups if group not in known]
+        known |= dict.fromkeys(groups)
         if first in groups and second in groups:
             return _beside(name, groups[first], groups[second])
-    hint = f"There are: {', '.join(known) or 'none'}."
-    if not by:
-        hint = "`navigator stats reviewer --by writer-prompt` lists the prompt versions; --by names the property."
-    for name in (first, second):
-        if name not in known:
-            raise NotFound(f"No first-round verdict belongs to {name!r}.", hint=hint)
-    raise NotFound(f"{first!r} and {second!r} are not values of the same property.", hint=hint)
+    hint = "`navigator stats reviewer --by writer-prompt` lists the prompt versions; --by names the property."
+    raise NotFound(
+        f"{first!r} and {second!r} are not values of the same property.",
+        hint=f"There are: {', '.join(known) or 'none'}." if by else hint,
+    )
 
 
 def _beside(by: str, one: RateRow, other: RateRow) -> Table:
