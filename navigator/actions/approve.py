@@ -13,6 +13,7 @@ from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Landing, Project, Proposal, utc_now
 from navigator.model.states import DecisionKind, LandingState
 from navigator.sheet.marks import (
+    NEVER,
     Kind,
     Mark,
     marks,
@@ -159,7 +160,7 @@ async def _land(deps: Dependencies, row: DecisionRow) -> DecisionRow:
 
 def approval_lines(reader: Reader, of: Card) -> list[str]:
     """Where a proposal goes, and what bears on the decision. Reads the repository: call it in a thread."""
-    (known,) = with_others(reader, [of], tips(reader, {of.project_id}))
+    (known,) = with_others([of], reader.cards(NEVER), tips(reader, {of.project_id}))
     project = reader.project(known.project_id)
     lines = [f"{project.name}   +{known.added} −{known.removed}"]
     lines += _landing_lines(project, known.batch, whole=True)

@@ -53,7 +53,7 @@ def mark_document(mark: Mark) -> dict[str, str]:
 def waiting(reader: Reader, project: str | None = None, tips: Tips | None = None) -> list[Card]:
     """Everything that waits for the developer, in the order of `risk_order`; of one project, where it is named."""
     found = sorted((card for card in reader.cards(NEVER) if card.for_you), key=risk_order)
-    return with_others(reader, (card for card in found if project in (None, card.project)), tips)
+    return with_others((card for card in found if project in (None, card.project)), found, tips)
 
 
 def risk_order(card: Card) -> tuple[bool, bool, str, int]:
