@@ -9,7 +9,7 @@ from pydantic import model_validator
 
 from navigator.actions.base import Done, NoteField, Question, SubjectVerb, Told, Verb, done, plural
 from navigator.actions.deciding import TreePin, comment_text, require_tree, wrong_state
-from navigator.actions.task_add import TEXT_LIMIT
+from navigator.actions.tasks import TEXT_LIMIT
 from navigator.journey.change import put_away
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Finding, Proposal, Task

@@ -12,11 +12,10 @@ import click
 
 from navigator.actions.approve import Approve
 from navigator.actions.base import Done, plural
-from navigator.actions.deciding import DecisionRow, Pinned, Reject, SendBack, decided
+from navigator.actions.deciding import DecisionRow, Pinned, Reject, SendBack, Undo, decided
 from navigator.actions.escalate import Escalate
 from navigator.actions.notes import MOST_PRECEDENTS, TOLD, WORDS, JudgeFinding
 from navigator.actions.split import Split
-from navigator.actions.undo import Undo
 from navigator.cli import output
 from navigator.cli.command import AtLeast1, Note, Value, command, given
 from navigator.cli.session import (

@@ -26,7 +26,7 @@ from navigator.sheet.statistics.page import (
     utc_text,
 )
 from navigator.sheet.statistics.pages import PAGES
-from navigator.sheet.statistics.revise_rate import comparison
+from navigator.sheet.statistics.reviewer import comparison
 from navigator.store.reads.statistics import ALIASES, GROUPINGS
 
 _WIDTH = 80
@@ -85,7 +85,7 @@ def stats(
 
 
 def _look_for_reverts() -> None:
-    from navigator.actions.undo import LookForReverts
+    from navigator.actions.deciding import LookForReverts
 
     for one in act(LookForReverts()).told:
         output.note(str(one))

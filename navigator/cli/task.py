@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import click
 
-from navigator.actions.task_add import AddTasks
-from navigator.actions.tasks import After, Cancel, PutAway, Retry, Settle
+from navigator.actions.tasks import AddTasks, After, Cancel, PutAway, Retry, Settle
 from navigator.cli import output
 from navigator.cli.command import Commands, Value, command, given
 from navigator.cli.project import project_of

@@ -222,7 +222,7 @@ class Tools:
             }
 
     def _queue_task(self, args: QueueTask) -> dict[str, Any]:
-        from navigator.actions.task_add import AddTasks
+        from navigator.actions.tasks import AddTasks
 
         self._count()
         added = act(self._paths, AddTasks.read({"tasks": [args.model_dump(mode="json")]})).data

@@ -378,7 +378,7 @@ class DeckScreen(NavScreen):
 
     def action_undo(self) -> None:
         """Undo the landing or the approval under the cursor, else what was decided last."""
-        from navigator.actions.undo import Undo
+        from navigator.actions.deciding import Undo
 
         card, last = self.current_card, self.app.last_decided
         own = card is not None and card.proposal and Undo.refuse_one(card) is None

@@ -18,7 +18,7 @@ from navigator.model.models import Decision, Task
 from navigator.model.states import DecisionKind, ProposalState, TaskKind, TaskState
 from navigator.sheet.marks import facts_of
 from navigator.sheet.statistics.page import PageQuestion, declared, document
-from navigator.sheet.statistics.revise_rate import rate_tables
+from navigator.sheet.statistics.reviewer import rate_tables
 from tests.git.world import fingerprint
 from tests.journey.room import Room, edit, text_of
 from tests.journey.scripted_models import approval, objection

@@ -13,10 +13,9 @@ from navigator.actions import registry
 from navigator.actions.approve import Approve, merge_hint
 from navigator.actions.base import Level, Question, SubjectVerb, read_card
 from navigator.actions.conducting import Conduct
-from navigator.actions.deciding import DecisionRow, Pinned, Reject, SendBack
+from navigator.actions.deciding import DecisionRow, Pinned, Reject, SendBack, Undo
 from navigator.actions.split import Split
 from navigator.actions.tasks import Cancel, PutAway, Retry
-from navigator.actions.undo import Undo
 from navigator.actions.wire import NoConductor
 from navigator.landing.plan import unknown_person
 from navigator.model.errors import Conflict, NavigatorError, UsageError

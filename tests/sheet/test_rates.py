@@ -15,7 +15,7 @@ from navigator.model.models import Proposal, Review
 from navigator.model.states import Verdict
 from navigator.sheet.statistics.page import PageQuestion, Table, document
 from navigator.sheet.statistics.pages import better
-from navigator.sheet.statistics.revise_rate import comparison, rate_tables
+from navigator.sheet.statistics.reviewer import comparison, rate_tables
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
 

@@ -19,7 +19,7 @@ from navigator.model.states import Verdict
 from navigator.model.text import is_unsafe
 from navigator.sheet.statistics.page import PageQuestion, Row, Table, brief, document, utc_text
 from navigator.sheet.statistics.pages import PAGES, REVIEWER
-from navigator.sheet.statistics.revise_rate import rate_tables
+from navigator.sheet.statistics.reviewer import rate_tables
 from navigator.store.reads.reader import Reader
 from navigator.tui.app import NavigatorApp
 from navigator.tui.statistics import StatsScreen

@@ -14,12 +14,11 @@ from textual.widgets import Input, Static
 
 from navigator.actions.approve import Approve
 from navigator.actions.base import Verb, read_card
-from navigator.actions.deciding import Decide, Pinned, Reject, SendBack, decided
+from navigator.actions.deciding import Decide, Pinned, Reject, SendBack, Undo, decided
 from navigator.actions.notes import KeepComment, MarkSeen
 from navigator.actions.reviews import RequestFix
 from navigator.actions.split import KeepTests, Split
 from navigator.actions.tasks import PutAway
-from navigator.actions.undo import Undo
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal
