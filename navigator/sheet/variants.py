@@ -15,7 +15,6 @@ from navigator.model.states import (
     TaskState,
     Verdict,
 )
-from navigator.sheet.waiting import reading_words
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
@@ -95,10 +94,12 @@ def variant_words(task: Task) -> str:
 
 
 def standing_lines(found: Sequence[VariantStanding]) -> list[str]:
-    """One line per variant: its place, how it stands, how it was written, and what it is ranked by, or why it ended."""
+    """One line per variant: its place, how it stands, how it was written, and its size, or why it ended."""
     lines = []
     for one in found:
-        more = reading_words(one.card) if one.waiting else one.task.reason
+        tests = ", tests pass" if one.card.tests is CheckOutcome.PASSED else ""
+        size = f"+{one.card.added} −{one.card.removed}{tests}"
+        more = size if one.waiting else one.task.reason
         about = (one.words, f"variant {one.task.variant}, {one.task.variation.words}", more)
         lines.append(" · ".join(filter(None, about)))
     return lines

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.model.errors import NavigatorError
 from navigator.model.states import CheckOutcome, TaskState, Verdict
-from navigator.model.text import plural
 from navigator.sheet.marks import (
     NEVER,
     Head,
@@ -160,28 +159,6 @@ def reading_seconds(of: Card) -> float:
         + A_PROVED_FINDING * of.reproduced
         + A_CONFIRMATION * len(to_confirm(of))
     )
-
-
-def reading_words(of: Card) -> str:
-    """What the estimate is made of: `34 lines in 2 files, REVISE, 1 reproduced, tests pass`."""
-    words = [f"{plural(of.added + of.removed, 'line')} in {plural(len(of.paths), 'file')}"]
-    words.append(of.verdict.value if of.verdict else "not reviewed")
-    if of.blocking:
-        words.append(plural(of.blocking, "serious finding"))
-    if of.reproduced:
-        words.append(f"{of.reproduced} reproduced")
-    words.append(_tests_words(of.tests, bool(of.failed)))
-    if confirm := len(to_confirm(of)):
-        words.append(f"{confirm} to confirm")
-    return ", ".join(words)
-
-
-def _tests_words(tests: CheckOutcome | None, failed: bool) -> str:
-    if tests is CheckOutcome.PASSED:
-        return "tests pass, another check fails" if failed else "tests pass"
-    if failed:
-        return "a check fails"
-    return "tests fail as on the base" if tests is CheckOutcome.FAILED_BEFORE else "not tested"
 
 
 def card_seconds(card: Card) -> float:
