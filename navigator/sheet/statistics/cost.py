@@ -18,11 +18,10 @@ from navigator.sheet.statistics.page import (
     dash,
     number,
     percent,
-    rows_of,
 )
 from navigator.store.reads.reader import Reader
 
-_COST_COLUMNS = Column("per accepted", str), Column("total", str)
+_COST_COLUMNS = Column("per accepted"), Column("total")
 _WORK = {"write": "writing", "review": "reviewing", "final": "final review", "exam": "exam"}
 
 
@@ -130,7 +129,7 @@ def cost_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
 
 _P95_FROM = 20
 
-_SWAP_COLUMNS = tuple(Column(name, str) for name in ("n", "mean", "median", "P95", "failed"))
+_SWAP_COLUMNS = tuple(Column(name) for name in ("n", "mean", "median", "P95", "failed"))
 
 
 def _took(found: Durations | None, failed: str = "") -> tuple[str, ...]:
@@ -180,20 +179,29 @@ def swap_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
 
 
 _SPEED_COLUMNS = (
-    Column("tok/s", lambda row: number(row.tokens_per_second)),
-    Column("per stream", lambda row: number(row.stream_tokens_per_second)),
-    Column("streams", lambda row: number(row.streams, 1)),
-    Column("calls", lambda row: f"{row.calls:,}"),
-    Column("failed", lambda row: dash(row.failed)),
-    Column("cached", lambda row: percent(row.cached_share)),
-    Column("tokens out", lambda row: f"{row.completion_tokens:,}", wide=True),
+    *(Column(name) for name in ("tok/s", "per stream", "streams", "calls", "failed", "cached")),
+    Column("tokens out", wide=True),
 )
 
 
 def throughput_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     """Tokens per second by role and model, as the client measured them."""
     found = reader.call_totals(question.since)
-    rows = rows_of(_SPEED_COLUMNS, ((f"{row.role.value}  {row.model}", row) for row in found))
+    rows = tuple(
+        Row(
+            f"{row.role.value}  {row.model}",
+            (
+                number(row.tokens_per_second),
+                number(row.stream_tokens_per_second),
+                number(row.streams, 1),
+                f"{row.calls:,}",
+                dash(row.failed),
+                percent(row.cached_share),
+                f"{row.completion_tokens:,}",
+            ),
+        )
+        for row in found
+    )
     about = "measured by the client, including the wait for the first token"
     data: list[dict[str, Any]] = [row.model_dump(mode="json") for row in found]
     yield Table("THROUGHPUT", _SPEED_COLUMNS, rows, about=about, name="throughput", data=data)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -34,10 +34,9 @@ class PageQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column after the labels, right-aligned: `of` is its text for one thing; a `wide` one only where there is room."""
+    """A column after the labels, right-aligned; a `wide` one only where there is room."""
 
     name: str
-    of: Callable[[Any], str]
     wide: bool = False
 
 
@@ -168,36 +167,20 @@ def dash(count: int) -> str:
 # How tables are made
 
 
-def rows_of(
-    columns: Sequence[Column],
-    named: Iterable[tuple[str, Any]],
-    *,
-    share: Callable[[Any], Share | None] = lambda one: None,
-    note: Callable[[Any], str] = lambda one: "",
-    detail: bool = False,
-) -> tuple[Row, ...]:
-    """One row a thing: its label, the columns' texts, and the share that is drawn; one whose share is of nothing says so."""
-    made = []
-    for label, one in named:
-        found = share(one)
-        if found is not None and not found.n:
-            made.append(Row(label, note="none yet", detail=detail))
-        else:
-            cells = tuple(column.of(one) for column in columns)
-            made.append(Row(label, cells, share=found, note=note(one), detail=detail))
-    return tuple(made)
-
-
-SHARE_COLUMNS = (
-    Column("share", lambda found: percent(found.rate)),
-    Column("95 %", bounds),
-    Column("of", lambda found: f"{found.k:,} of {found.n:,}"),
-)
+SHARE_COLUMNS = Column("share"), Column("95 %"), Column("of")
 
 
 def share_rows(named: Iterable[tuple[str, Share]]) -> tuple[Row, ...]:
-    """Shares with their intervals."""
-    return rows_of(SHARE_COLUMNS, named, share=lambda found: found)
+    """Shares with their intervals; one of nothing says so."""
+    return tuple(
+        Row(
+            label,
+            (percent(found.rate), bounds(found), f"{found.k:,} of {found.n:,}") if found.n else (),
+            share=found if found.n else None,
+            note="" if found.n else "none yet",
+        )
+        for label, found in named
+    )
 
 
 def share_table(title: str, named: Iterable[tuple[str, Share]], about: str = "") -> Table:

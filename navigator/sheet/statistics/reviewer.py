@@ -43,7 +43,6 @@ from navigator.sheet.statistics.page import (
     dash,
     number,
     percent,
-    rows_of,
     share_rows,
     share_table,
 )
@@ -312,15 +311,17 @@ def sentence(found: Iterable[Relation]) -> str:
 # How often the reviewer asks for a revision: as a whole, by a property such as the week; and two groups side by side.
 
 _COLUMNS = (
-    Column("rate", lambda row: percent(row.rate)),
-    Column("95 %", lambda row: bounds(_share_of(row))),
-    Column("n", lambda row: f"{row.n:,}"),
-    Column("revise", lambda row: f"{row.revise:,}", wide=True),
-    Column("approve", lambda row: f"{row.approve:,}", wide=True),
-    Column("unread", lambda row: dash(row.unreviewed)),
-    Column("stated", lambda row: percent(row.stated_rate)),
-    Column("to ±10", lambda row: f"{row.more_for_10:,}" if row.more_for_10 else "✓", wide=True),
+    *(Column("rate"), Column("95 %"), Column("n"), Column("revise", wide=True), Column("approve", wide=True)),
+    *(Column("unread"), Column("stated"), Column("to ±10", wide=True)),
 )
+
+
+def _rate_row(label: str, row: RateRow) -> Row:
+    found = _share_of(row)
+    cells = (percent(row.rate), bounds(found), f"{row.n:,}", f"{row.revise:,}", f"{row.approve:,}")
+    more = f"{row.more_for_10:,}" if row.more_for_10 else "✓"
+    beside = (dash(row.unreviewed), percent(row.stated_rate), more)
+    return Row(label, (*cells, *beside), share=found if row.n else None, note=row.note or mixed(row))
 
 
 def rate_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
@@ -336,7 +337,7 @@ def rate_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     yield Table(
         "REVISE RATE",
         _COLUMNS,
-        _rate_rows(("all", row) for row in whole.rows),
+        tuple(_rate_row("all", row) for row in whole.rows),
         about="first-round verdicts",
         empty=f"no first-round verdict counts; not counted: {left}" if left else "",
         notes=(f"not counted: {left}",) if left and whole.rows else (),
@@ -351,22 +352,13 @@ def rate_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     )
     if question.by:
         title, weeks = f"BY {question.by.replace('-', ' ').upper()}", question.by == "week"
-        yield Table(title, _COLUMNS, _rate_rows((row.group, row) for row in grouped.rows), periods=weeks)
+        yield Table(title, _COLUMNS, tuple(_rate_row(row.group, row) for row in grouped.rows), periods=weeks)
     for title, rows, about in (
         ("SELF-REVIEWS", own, "first verdicts of the writer's own model"),
         ("EXISTING CHANGES", existing, "first verdicts on changes that Navigator did not write"),
     ):
-        named = (("all", row) for row in rows)
-        yield Table(title, _COLUMNS, _rate_rows(named), about=f"{about}; not part of the revise rate")
-
-
-def _rate_rows(named: Iterable[tuple[str, RateRow]]) -> tuple[Row, ...]:
-    return rows_of(
-        _COLUMNS,
-        named,
-        share=lambda row: _share_of(row) if row.n else None,
-        note=lambda row: row.note or mixed(row),
-    )
+        shown = tuple(_rate_row("all", row) for row in rows)
+        yield Table(title, _COLUMNS, shown, about=f"{about}; not part of the revise rate")
 
 
 def mixed(row: RateRow) -> str:
@@ -440,12 +432,11 @@ def _beside(by: str, one: RateRow, other: RateRow) -> Table:
         said = (
             f"{100 * difference:+.0f} points, 95 % {100 * low:+.0f} to {100 * high:+.0f} (Newcombe); {shown}"
         )
-    columns = _COLUMNS[:4]
-    rows = rows_of(columns, ((row.group, row) for row in (one, other)), note=lambda row: row.note)
+    rows = tuple(Row(row.group, _rate_row("", row).cells[:4], note=row.note) for row in (one, other))
     facts = [("Difference", said)]
     facts += [("Mixture", f"{row.group} {mixed(row)}") for row in (one, other) if mixed(row)]
     few = (f"anecdotal: n below {ANECDOTAL_BELOW}",) if one.note or other.note else ()
     title = f"REVISE RATE BY {by.replace('-', ' ').upper()}"
     return Table(
-        title, columns, rows, facts=tuple(facts), notes=(*few, ONE_LOOK), name="comparison", data=data
+        title, _COLUMNS[:4], rows, facts=tuple(facts), notes=(*few, ONE_LOOK), name="comparison", data=data
     )
