@@ -49,15 +49,7 @@ class AddProject(Verb):
         require_fitting(deps.reader, facts)
         require_base(facts, self.base)
         home = str(Path(facts.path).resolve())
-        projects = deps.reader.projects()
-        known = next((project.name for project in projects if project.path == home), None)
-        if known is not None:
-            raise Conflict(
-                f"{home} is already a project: {known}.", hint="`navigator project list` shows all."
-            )
-        taken = {project.name for project in projects}
-        if self.name and self.name in taken:
-            raise Conflict(f"There is already a project {self.name!r}.", hint="Choose another --name.")
+        taken = {project.name for project in deps.reader.projects()}
         with deps.store.transaction() as tx:
             project = tx.add_project(
                 name=self.name or _free_name(Path(home).name, taken),
