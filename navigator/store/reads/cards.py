@@ -236,10 +236,8 @@ class CardReads(Queries):
         were given."""
         words = _quoted(LIVE_TASK_STATES | FOR_DEVELOPER)
         live = f"SELECT id FROM tasks WHERE state IN ({words}) UNION SELECT id FROM tasks WHERE since >= ?"
-        return [
-            _card(row)
-            for row in self._all(f"{_CARDS} WHERE p.removed = 0 AND t.id IN ({live}) ORDER BY t.id", since)
-        ]
+        rows = self._all(f"{_CARDS} WHERE p.removed = 0 AND t.id IN ({live}) ORDER BY t.id", since)
+        return list(map(_card, rows))
 
     def waiting_since(self) -> list[str]:
         """Since when (UTC) each task that waits for the developer does, without reading more of it."""
@@ -293,9 +291,7 @@ def _card(row: sqlite3.Row) -> Card:
     try:
         # By position: finding a column by its name looks through all of them.
         held = dict(zip(row.keys(), row, strict=True))
-        text, found, policy, checks, edits = (
-            held.pop(name) for name in ("text", "found", "policy", "checks", "edits")
-        )
+        text, found, policy, checks, edits = map(held.pop, ("text", "found", "policy", "checks", "edits"))
         read = _readers()
         # NULL is left out: the field's default holds.
         values = {
@@ -361,10 +357,8 @@ def _failed(text: str) -> tuple[tuple[str, ...], bool]:
         return (), False
     checks = read_json(text)
     ran = (CheckOutcome.PASSED.value, failed)
-    return (
-        tuple(str(check["name"]) for check in checks if check["outcome"] == failed),
-        any(check["outcome"] == untested and check.get("before") in ran for check in checks),
-    )
+    names = tuple(str(check["name"]) for check in checks if check["outcome"] == failed)
+    return names, any(check["outcome"] == untested and check.get("before") in ran for check in checks)
 
 
 # What `navigator status` reads. It answers at once: no model is imported for it, and none made.
