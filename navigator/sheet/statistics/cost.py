@@ -135,7 +135,7 @@ _SWAP_COLUMNS = tuple(Column(name) for name in ("n", "mean", "median", "P95", "f
 def _took(found: Durations | None, failed: str = "") -> tuple[str, ...]:
     if found is None:
         return "0", "–", "–", "–", failed
-    rough = "~" if found.n < _P95_FROM else ""
+    rough = "~" if failed and found.n < _P95_FROM else ""
     return (
         f"{found.n:,}",
         number(found.mean, 1),
