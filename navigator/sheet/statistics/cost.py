@@ -9,7 +9,7 @@ from typing import Any
 from navigator.figures.intervals import ANECDOTAL_BELOW, Durations
 from navigator.figures.swaps import swap_stats
 from navigator.model.models import Swap
-from navigator.model.records import CallTotals, SwapTotals, WorkTotals, Yield
+from navigator.model.records import SwapTotals, WorkTotals, Yield
 from navigator.sheet.statistics.page import (
     Column,
     PageQuestion,
@@ -27,11 +27,10 @@ _WORK = {"write": "writing", "review": "reviewing", "final": "final review", "ex
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What was spent in some time, by role and kind of work and by model, on swaps, and what came out of it."""
+    """What was spent in some time, by role and kind of work, on swaps, and what came out of it."""
 
     made: Yield
     work: Sequence[WorkTotals]
-    models: Sequence[CallTotals]
     swaps: SwapTotals
 
     @property
@@ -41,8 +40,8 @@ class Cost:
 
     @property
     def model_seconds(self) -> float:
-        """In which a model worked, added up over roles and models."""
-        return sum(row.busy_seconds for row in self.models)
+        """In which a model worked, added up over roles and kinds of work, of which the exam is none."""
+        return sum(row.busy_seconds for row in self.work if row.work != "exam")
 
     def document(self) -> dict[str, Any]:
         """As JSON has it: what came out, the sums with their shares of an accepted change, and who spent them."""
@@ -69,7 +68,6 @@ def read_costs(reader: Reader, since: str) -> Cost:
     return Cost(
         reader.work_yield(since),
         reader.work_totals(since),
-        reader.call_totals(since),
         reader.swap_totals(since),
     )
 
@@ -117,7 +115,11 @@ def cost_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     lost = sum(one.lost for one in spent.work)
     unknown = (f"calls that were cut off, whose tokens are not known: {lost:,}",) if lost else ()
     yield Table("TOKENS", _COST_COLUMNS, tuple(tokens), notes=unknown)
-    seconds = [row(f"{one.role.value} at work", one.busy_seconds, 1) for one in spent.models]
+    seconds = [
+        row(f"{one.role.value}, {_WORK[one.work]}", one.busy_seconds, 1)
+        for one in spent.work
+        if one.work != "exam"
+    ]
     notes: tuple[str, ...] = (f"swaps and loads: {swaps.n:,}, failed: {swaps.failed:,}",) if swaps.n else ()
     if swaps.unmeasured:
         notes += (f"swaps made externally, whose seconds are not known: {swaps.unmeasured:,}",)
