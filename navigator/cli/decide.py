@@ -17,20 +17,8 @@ from navigator.actions.escalate import Escalate
 from navigator.actions.notes import MOST_PRECEDENTS, TOLD, WORDS, JudgeFinding
 from navigator.actions.split import Split
 from navigator.actions.undo import Undo
-from navigator.cli import output
+from navigator.cli import output, session
 from navigator.cli.command import AtLeast1, Note, Value, command, given
-from navigator.cli.session import (
-    ProjectName,
-    ProjectNames,
-    ProposalIds,
-    act,
-    ask,
-    carry_out,
-    complete_proposals,
-    confirmed,
-    reading,
-    report,
-)
 from navigator.git.facts import read_facts
 from navigator.journey.dependencies import at_home
 from navigator.landing import land as landing
@@ -46,7 +34,7 @@ Tree = Annotated[str, Value("HASH")]
 
 @command(yes=True)
 def approve(
-    ids: ProposalIds = (),
+    ids: session.ProposalIds = (),
     *,
     all_reviewed: bool = False,
     include_unseen: bool = False,
@@ -83,7 +71,7 @@ def approve(
             "unasked": bool(given("--yes")) and not all_reviewed,
         }
     )
-    done = _approve_each(ask(verb)) if chosen else Approve.outcome([])
+    done = _approve_each(session.ask(verb)) if chosen else Approve.outcome([])
     rows = decided(done)
     document: dict[str, Any] = {"decisions": rows}
     approved = [row.id for row in rows if row.recorded]
@@ -95,17 +83,17 @@ def approve(
             output.say(f"Of {len(approved)} approved: {_untold_words(taken)}")
         if not rows:
             output.say(_nothing_taken(left_out))
-    report(done.told, document)
+    session.report(done.told, document)
 
 
 def _approve_each(verb: Approve) -> Done:
     """One after the other: what follows a refused one is done all the same."""
-    with reading() as store:
+    with session.reading() as store:
         each = verb.one_by_one(store)
     rows: list[DecisionRow] = []
     for one in each:
         try:
-            rows += decided(act(one))
+            rows += decided(session.act(one))
         except NavigatorError as error:
             if not rows:
                 raise  # nothing was done
@@ -135,7 +123,7 @@ def _chosen(
     """
     if bool(ids) == all_reviewed:
         raise UsageError("Name proposals, or use --all-reviewed.", hint="`navigator proposals` lists them.")
-    with reading() as store:
+    with session.reading() as store:
         if ids:
             return [Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids)], [], {}
         choice = batch_choice(store, confirm, unseen=unseen)
@@ -156,17 +144,17 @@ def _untold_words(untold: dict[str, list[str]]) -> str:
 
 
 @command(yes=True)
-def reject(ids: ProposalIds, *, note: Note = "") -> None:
+def reject(ids: session.ProposalIds, *, note: Note = "") -> None:
     """Reject proposals; their tasks end.
 
     Args:
         note: A note to record with the decision.
     """
-    carry_out(Reject(proposals=_pinned(ids), note=note))
+    session.carry_out(Reject(proposals=_pinned(ids), note=note))
 
 
 @command()
-def send_back(ids: Annotated[ProposalIds, Value("P…|T…", complete_proposals)], *, note: Note = "") -> None:
+def send_back(ids: Annotated[session.ProposalIds, Value("P…|T…")], *, note: Note = "") -> None:
     """Send back proposals, or tasks with a report or an answer without a change: a new attempt starts with your note.
 
     Args:
@@ -174,7 +162,7 @@ def send_back(ids: Annotated[ProposalIds, Value("P…|T…", complete_proposals)
     """
     tasks = tuple(one for one in ids if one[:1] in "Tt")
     proposals = _pinned(tuple(one for one in ids if one not in tasks))
-    carry_out(SendBack(proposals=proposals, tasks=tasks, note=note))
+    session.carry_out(SendBack(proposals=proposals, tasks=tasks, note=note))
 
 
 def _pinned(ids: tuple[str, ...]) -> tuple[Pinned, ...]:
@@ -182,16 +170,16 @@ def _pinned(ids: tuple[str, ...]) -> tuple[Pinned, ...]:
 
 
 @command(yes=True)
-def undo(ids: ProposalIds) -> None:
+def undo(ids: session.ProposalIds) -> None:
     """Undo landings, or withdraw approvals that have not landed.
 
     The branch returns to where it was; if it has moved on, a revert commit is made on a new branch.
     """
-    carry_out(Undo(ids=ids))
+    session.carry_out(Undo(ids=ids))
 
 
 @command(yes=True)
-def escalate(ids: ProposalIds, *, final: bool = False, withdraw: bool = False) -> None:
+def escalate(ids: session.ProposalIds, *, final: bool = False, withdraw: bool = False) -> None:
     """Have the reviewer read proposals next, which may cost a swap, or have the final model read them too.
 
     A proposal that waits for your decision gets a second verdict beside the first.
@@ -200,14 +188,14 @@ def escalate(ids: ProposalIds, *, final: bool = False, withdraw: bool = False) -
         final: By the final model: shows first what leaves this machine.
         withdraw: Take back what was asked for and has not begun.
     """
-    with reading() as store:
+    with session.reading() as store:
         pinned = tuple(Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids))
-    carry_out(Escalate(proposals=pinned, final=final, withdraw=withdraw))
+    session.carry_out(Escalate(proposals=pinned, final=final, withdraw=withdraw))
 
 
 @command()
 def split(
-    proposal: Annotated[str, Value("P…", complete_proposals)],
+    proposal: Annotated[str, Value("P…")],
     hunks: Annotated[tuple[str, ...], Value("H…")],
     *,
     tree: Tree = "",
@@ -222,23 +210,23 @@ def split(
     """
     labels = [label for word in hunks for label in word.split(",") if label]
     verb = Split.read({"proposal": proposal, "hunks": labels, "tree": tree})
-    with reading() as store:
+    with session.reading() as store:
         verb.require(store)
         tests = store.project(store.proposal(proposal).project_id).check.strip()
     if tests:  # they may take minutes
         output.note(
             f"Running the tests on the new proposal, and on its base if needed: `{safe_line(tests)}` …"
         )
-    carry_out(verb)
+    session.carry_out(verb)
 
 
 @command(yes=True)
-def merge(projects: ProjectNames = ()) -> None:
+def merge(projects: session.ProjectNames = ()) -> None:
     """Merge what landed on Navigator's branches into the branches that are checked out.
 
     Without PROJECT: of all projects. What git cannot merge cleanly is left as it was, with the command to do it by hand.
     """
-    with reading() as store:
+    with session.reading() as store:
         chosen = [store.project(name) for name in projects] or store.projects()
         landed = {project.name: store.landed_commits(project.id) for project in chosen}
     waiting: list[tuple[str, Any, str]] = []
@@ -251,7 +239,7 @@ def merge(projects: ProjectNames = ()) -> None:
         for line in landing.subjects(facts, branch):
             output.say(f"  {safe_line(line)}")
     if waiting:
-        confirmed("Merge them?" if len(waiting) > 1 else "Merge it?")
+        session.confirmed("Merge them?" if len(waiting) > 1 else "Merge it?")
     rows: list[dict[str, str]] = []
     for name, facts, branch in waiting:
         row = {"project": name, "branch": branch, "commit": "", "reason": ""}
@@ -283,7 +271,7 @@ FILE = ".navigator-precedents.jsonl"
 
 @command()
 def finding(
-    proposal: Annotated[str | None, Value("[P…", complete_proposals)] = None,
+    proposal: Annotated[str | None, Value("[P…")] = None,
     number: AtLeast1 | None = None,
     judgement: Annotated[
         str | None, Value("right|wrong|not-worth-it]", type=click.Choice(list(_CHOICES)))
@@ -291,10 +279,10 @@ def finding(
     *,
     note: Note = "",
     withdraw: bool = False,
-    list_: ProjectName | None = None,
+    list_: session.ProjectName | None = None,
     precedent: AtLeast1 | None = None,
-    write: ProjectName | None = None,
-    read: ProjectName | None = None,
+    write: session.ProjectName | None = None,
+    read: session.ProjectName | None = None,
 ) -> None:
     """Say whether finding N of a proposal is right, wrong, or true but not worth a change.
 
@@ -318,7 +306,7 @@ def finding(
     elif write:
         _write_precedents(write)
     elif read:
-        carry_out(JudgeFinding(project=read, precedents=_read_precedents(read)))
+        session.carry_out(JudgeFinding(project=read, precedents=_read_precedents(read)))
     elif withdraw == bool(note.strip() if precedent else judgement):
         raise UsageError(
             "Say right, wrong or not-worth-it, or --withdraw; of a --precedent, --note or --withdraw."
@@ -331,12 +319,12 @@ def finding(
             judgement=_CHOICES.get(judgement or ""),
             note=note,
         )
-        carry_out(verb)
+        session.carry_out(verb)
 
 
 def _held(name: str) -> tuple[Path, list[dict[str, Any]]]:
     """A project's folder, and its precedents."""
-    with reading() as store:
+    with session.reading() as store:
         project = store.project(name)
         found = store.precedents(project.id)
     return Path(project.path), [one.model_dump(mode="json", include={"id", *TOLD}) for one in found]

@@ -19,6 +19,7 @@ from navigator.cli.run import conduct, show_session
 from navigator.cli.session import act, live_status
 from navigator.config.paths import STATE_VARIABLE, StatePaths, private_folder
 from navigator.model.errors import Conflict
+from navigator.model.models import utc_now
 
 _CONFIG = """# Written by `navigator demo`: a rehearsal, no real model.
 [generator]
@@ -73,21 +74,22 @@ def demo(
         finally:
             _say_how_to_return(paths, temporary=temporary)
         return
+    began = utc_now()
     document = conduct(paths, until="idle", quiet=quiet, time_scale=scale, seed=seed)
-    if temporary:
-        shutil.rmtree(paths.root)
 
     def text(_: object) -> None:
-        show_session(document)
+        show_session(document, began)
         _say_untested(document)
         if temporary:
             output.say(
-                f"\nNothing was kept. To look at the proposals, run {_command()} demo in a terminal or with --state DIR."
+                f"\nNothing is kept. To look at the proposals, run {_command()} demo in a terminal or with --state DIR."
             )
         else:
             output.say(f"\nLook at the result:\n{_environment(paths)}\n  {_command()} proposals")
 
     output.show(document, text)
+    if temporary:
+        shutil.rmtree(paths.root)
 
 
 def _say_untested(document: dict[str, Any]) -> None:

@@ -123,20 +123,16 @@ def _show_plan(found: MemoryPlan) -> None:
             "  ",
         )
     output.say()
-    heads = ("keys and values", "generator", "at once", "reviewer", "at once", "one of each", "left")
-    rows = [
-        (
-            fit.cache,
-            f"{fit.contexts[0]:,} MiB",
-            fit.at_once[0],
-            f"{fit.contexts[1]:,} MiB",
-            fit.at_once[1],
-            f"{fit.needed:,} MiB",
-            f"{fit.left:,} MiB",
-        )
-        for fit in found.fits
-    ]
-    output.table(heads, rows, right=range(1, 7))
+    output.table(
+        found.fits,
+        ("keys and values", lambda fit: fit.cache),
+        ("generator", lambda fit: f"{fit.contexts[0]:,} MiB"),
+        ("at once", lambda fit: fit.at_once[0]),
+        ("reviewer", lambda fit: f"{fit.contexts[1]:,} MiB"),
+        ("at once", lambda fit: fit.at_once[1]),
+        ("one of each", lambda fit: f"{fit.needed:,} MiB"),
+        ("left", lambda fit: f"{fit.left:,} MiB"),
+    )
     for name, (_, about) in CACHES.items():
         output.prose(f"{name}: {about}", "  ")
     output.prose(

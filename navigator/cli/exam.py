@@ -13,15 +13,8 @@ import click
 
 from navigator.actions.conducting import PrepareExam, RunExam
 from navigator.actions.wire import NoConductor
-from navigator.cli import output
+from navigator.cli import output, session
 from navigator.cli.command import AtLeast1, Commands, Value, command
-from navigator.cli.session import (
-    ProjectNames,
-    carry_out,
-    reading,
-    state_paths,
-    take_config_projects,
-)
 from navigator.engine.following import ConductorClient
 from navigator.model.records import PreparedProject
 from navigator.model.states import PAST
@@ -42,7 +35,9 @@ _Sources = Annotated[tuple[str, ...], Value(type=click.Choice(["reversed-fix", "
 
 
 @command(exam)
-def prepare(projects: ProjectNames = (), *, limit: AtLeast1 | None = None, source: _Sources = ()) -> None:
+def prepare(
+    projects: session.ProjectNames = (), *, limit: AtLeast1 | None = None, source: _Sources = ()
+) -> None:
     """Make the exam's items from PROJECTs, all if none is named: changes whose right verdict is known.
 
     Each is proved by the project's own tests in the sandbox. What was tried is remembered; interrupt it at any time.
@@ -63,8 +58,8 @@ def prepared(document: dict[str, Any]) -> list[PreparedProject]:
     """Have the conductor prepare items, or do it here where none runs; progress goes to stderr."""
     from navigator.actions.alone import act_alone
 
-    take_config_projects()
-    paths, args = state_paths(), PrepareExam.read(document).model_dump(mode="json")
+    session.take_config_projects()
+    paths, args = session.state_paths(), PrepareExam.read(document).model_dump(mode="json")
     try:
         found = asyncio.run(_through_conductor(paths, args))
     except NoConductor:
@@ -107,11 +102,14 @@ def _show_prepared(made: Sequence[PreparedProject]) -> None:
 
 
 def _counts(one: PreparedProject) -> None:
-    rows = [
-        (f"  {source.replace('_', ' ')}", count.found, count.known, count.tried, count.kept)
-        for source, count in one.sources.items()
-    ]
-    output.table(("  made from", "found", "known", "tried", "kept"), rows, right=range(1, 5))
+    output.table(
+        one.sources.items(),
+        ("  made from", lambda held: f"  {held[0].replace('_', ' ')}"),
+        *(
+            (name, lambda held, name=name: getattr(held[1], name))
+            for name in ("found", "known", "tried", "kept")
+        ),
+    )
     for source, count in one.sources.items():
         for reason, number in _most_first(count.rejected):
             output.say(f"  {source.replace('_', ' ')}: {number} not kept: {reason}")
@@ -135,7 +133,7 @@ def run(*, items: AtLeast1 = 20, writer: bool = False) -> None:
         items: Items to ask.
         writer: Ask the writer's model, loaded now, to compare the two.
     """
-    carry_out(RunExam(items=items, writer=writer))
+    session.carry_out(RunExam(items=items, writer=writer))
 
 
 @command(exam)
@@ -145,7 +143,7 @@ def show() -> None:
     from navigator.sheet.statistics.page import PageQuestion, brief
     from navigator.sheet.statistics.reviewer import exam_tables
 
-    with reading() as store:
+    with session.reading() as store:
         found = [brief(table) for table in exam_tables(store, PageQuestion())]
 
     def text(figures: dict[str, Any]) -> None:
@@ -158,7 +156,10 @@ def show() -> None:
 
 @command()
 def backtest(
-    projects: ProjectNames = (), *, since: Annotated[str, Value("D")] = "", limit: AtLeast1 | None = None
+    projects: session.ProjectNames = (),
+    *,
+    since: Annotated[str, Value("D")] = "",
+    limit: AtLeast1 | None = None,
 ) -> None:
     """Find the commits that introduced the bugs you fixed, and say how many of them the reviewer catches.
 
@@ -175,7 +176,7 @@ def backtest(
 
     moment = datetime.fromisoformat(since_utc(since)).timestamp() if since else 0
     made = prepared({"projects": projects, "limit": limit, "past": True, "since": max(0, int(moment))})
-    with reading() as store:
+    with session.reading() as store:
         ids = {store.project(name).id for name in projects}
         found, reviewer = read_backtest(store, ids)
         items = [

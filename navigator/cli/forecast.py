@@ -124,7 +124,7 @@ def _tell_remaining(left: Remaining, names: dict[int, str]) -> None:
     if len(left.by_project) > 1:
         each = sorted(left.by_project.items(), key=lambda item: item[1])
         rows += [(f"  {names.get(number, number)}", output.duration(seconds)) for number, seconds in each]
-    output.table((f"{plural(left.tasks, 'task')} queued or under way, done in about", ""), rows)
+    output.table(rows, f"{plural(left.tasks, 'task')} queued or under way, done in about", "")
     expected = f"{plural(left.swaps, 'swap')} and {plural(left.revisions, 'revision')} expected"
     output.say(f"{expected}; {left.tokens_per_second:.0f} tokens of changes per second overall.")
     if left.single_seconds:
@@ -147,7 +147,7 @@ def _tell_batch(result: Forecast, figures: Figures) -> None:
         *([("swap time per proposal", f"{result.swap_each:.1f} s")] if result.swap_each else []),
         ("written tokens per second, overall", f"{result.tokens_per_second:.0f}"),
     ]
-    output.table((f"a batch of {result.batch}", ""), lines)
+    output.table(lines, f"a batch of {result.batch}", "")
     output.say(_revise_rate(figures))
 
 
@@ -189,7 +189,7 @@ def _tell_steps(steps: tuple[Step, ...], revisions: int) -> None:
     times = plural(revisions, "revision") if revisions else "no revision"
     rows = [(step.name, output.duration(step.seconds)) for step in steps]
     rows.append(("total", output.duration(sum(step.seconds for step in steps))))
-    output.table((f"one task alone, {times}", ""), rows)
+    output.table(rows, f"one task alone, {times}", "")
 
 
 def _measured(reader: Reader, swap: SwapSettings) -> tuple[Figures, str]:

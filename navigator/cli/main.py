@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from navigator import __version__
-from navigator.cli.command import LazyGroup
+from navigator.cli.command import Commands
 from navigator.model.errors import NavigatorError, UsageError
 
 # Every package on the machine is looked through for plugins of pydantic otherwise, and those found are run.
@@ -57,7 +57,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
 
 
 @click.group(
-    cls=LazyGroup,
+    cls=Commands,
     table=_COMMANDS,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -13,16 +13,8 @@ import click
 
 from navigator.actions.project_check import CheckProject, ProjectChecked
 from navigator.actions.projects import AddProject, Landing, RemoveProjects, SetProject, untested
-from navigator.cli import output
+from navigator.cli import output, session
 from navigator.cli.command import Commands, Folder, Value, command, given
-from navigator.cli.session import (
-    ProjectName,
-    act,
-    carry_out,
-    complete_projects,
-    reading,
-    take_config_projects,
-)
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.secrets import MOST_VALUES
 from navigator.model.states import CheckOutcome
@@ -42,7 +34,7 @@ def project() -> None:
 
 
 @command(project)
-def check(name: ProjectName, *, set_: Annotated[str | None, Value("CMD")] = None) -> None:
+def check(name: session.ProjectName, *, set_: Annotated[str | None, Value("CMD")] = None) -> None:
     """Run PROJECT's test command once on its base, in the sandbox, and explain what is missing.
 
     Exit code 0: the tests pass. 1: they fail; proposals are not blamed for that. 3: they could not run, or none ran.
@@ -50,13 +42,13 @@ def check(name: ProjectName, *, set_: Annotated[str | None, Value("CMD")] = None
     Args:
         set_: Save CMD as the project's test command first.
     """
-    take_config_projects()
-    with reading() as store:
+    session.take_config_projects()
+    with session.reading() as store:
         held = store.project(name)
     tests = (held.check if set_ is None else set_).strip()
     if tests:  # they may take minutes
         output.note(f"Running the tests on the base: `{safe_line(tests)}` …")
-    done = act(CheckProject(name=name, command=set_))
+    done = session.act(CheckProject(name=name, command=set_))
     found = ProjectChecked.model_validate(done.data)
     output.show(found, _show_check)
     if found.outcome is not CheckOutcome.PASSED:
@@ -144,12 +136,12 @@ def add(
         base: The branch to work from; default: the current one. 'worktree': the checkout with its uncommitted changes.
     """
     place = str(path.expanduser().absolute())
-    carry_out(AddProject(path=place, name=name, check=check, landing=landing, base=base))
+    session.carry_out(AddProject(path=place, name=name, check=check, landing=landing, base=base))
 
 
 @command(project, "set")
 def set_project(
-    name: ProjectName,
+    name: session.ProjectName,
     *,
     path: Path | None = None,
     check: Annotated[str | None, Value("CMD")] = None,
@@ -177,7 +169,7 @@ def set_project(
         escalate=escalate,
         review_branches=review_branch or None,
     )
-    carry_out(verb)
+    session.carry_out(verb)
 
 
 @command(project, yes=True)
@@ -206,7 +198,7 @@ def new_below(folder: Path, *, every: bool = False) -> list[tuple[Path, str]]:
 
     known: set[str] = set()
     if not every:
-        with reading() as store:
+        with session.reading() as store:
             known = {held.path for held in store.projects()}
     rows: list[tuple[Path, str]] = []
     for path in find_repositories(folder):
@@ -229,7 +221,7 @@ def show_found(found: Sequence[tuple[Path, str]]) -> None:
         (path, command or "none found: nothing is tested, and no finding can be proved by a test")
         for path, command in found
     ]
-    output.table(("repository", "its tests would be run, in the sandbox, by"), rows, err=True)
+    output.table(rows, "repository", "its tests would be run, in the sandbox, by", err=True)
 
 
 def add_all(found: Sequence[tuple[Path, str]]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
@@ -238,7 +230,7 @@ def add_all(found: Sequence[tuple[Path, str]]) -> tuple[list[dict[str, Any]], li
     failed, nobody = [], ""
     for path, tests in found:
         try:
-            made = act(AddProject(path=str(path), check=tests)).data
+            made = session.act(AddProject(path=str(path), check=tests)).data
         except NavigatorError as error:
             failed.append({"path": str(path), "reason": str(error)})
             output.note(f"{path}: {error}")
@@ -253,8 +245,8 @@ def add_all(found: Sequence[tuple[Path, str]]) -> tuple[list[dict[str, Any]], li
 @command(project, "list")
 def list_projects() -> None:
     """List all projects, with what is queued and waiting in each."""
-    take_config_projects()
-    with reading() as store:
+    session.take_config_projects()
+    with session.reading() as store:
         projects, tasks = store.projects(), store.tasks()
         tests = {held.id: _tests_words(store, held) for held in projects}
     counts = Counter((task.project_id, task.state.value) for task in tasks)
@@ -272,8 +264,7 @@ def list_projects() -> None:
 
 def _show_projects(rows: Sequence[Sequence[object]]) -> None:
     if rows:
-        heads = ("project", "queued", "wait", "landing", "tests on the base", "path")
-        output.table(heads, rows, right=(1, 2))
+        output.table(rows, "project", "queued", "wait", "landing", "tests on the base", "path")
     else:
         output.say(
             "No projects yet. `navigator project add PATH` adds one, `navigator setup --projects DIR` all below a folder."
@@ -291,11 +282,11 @@ def _tests_words(store: Reader, held: Project) -> str:
 
 
 @command(project)
-def show(name: ProjectName) -> None:
+def show(name: session.ProjectName) -> None:
     """Show one project: its settings, its repository and its tasks."""
     from navigator.git.facts import read_facts
 
-    with reading() as store:
+    with session.reading() as store:
         held = store.project(name)
         tasks = store.tasks(project=held.name)
         tests = _tests_words(store, held)
@@ -325,9 +316,9 @@ def show(name: ProjectName) -> None:
 
 
 @command(project, yes=True)
-def remove(names: Annotated[tuple[str, ...], Value("PROJECT…", complete_projects)]) -> None:
+def remove(names: Annotated[tuple[str, ...], Value("PROJECT…")]) -> None:
     """Remove projects. Their repositories are not changed; history and figures stay in the database."""
-    carry_out(RemoveProjects(names=names))
+    session.carry_out(RemoveProjects(names=names))
 
 
 def project_of(folder: Path) -> str:
@@ -344,11 +335,11 @@ def project_of(folder: Path) -> str:
             f"{folder.resolve()} is in no git repository.",
             hint="Go to a repository's folder, or name a project: `navigator project list`.",
         )
-    with reading() as store:
+    with session.reading() as store:
         known = next((held.name for held in store.projects() if held.path == str(top)), None)
     if known is not None:
         return known
-    added = act(AddProject(path=str(top))).data
+    added = session.act(AddProject(path=str(top))).data
     name = str(added["project"]["name"])
     output.note(f"{name} is now a project ({top}). Nothing in it is changed.")
     output.prose(untested(name, added["proposed"]), err=True)
@@ -366,7 +357,7 @@ def targets(words: tuple[str, ...]) -> tuple[str, str]:
     if len(words) > 2:
         raise UsageError("At most a project and a commit or range are expected.")
     first, second = (*words, "", "")[:2]
-    with reading() as store:
+    with session.reading() as store:
         names = [held.name for held in store.projects()]
         if first in names:
             return first, second

@@ -6,14 +6,13 @@ import os
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
-from navigator.cli import output
+from navigator.cli import output, session
 from navigator.cli.command import Value, command, given
 from navigator.cli.housekeeping import moment_of
-from navigator.cli.session import act, reading, state_paths
 from navigator.engine import acting
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.text import SIMULATED, safe_line
@@ -28,6 +27,9 @@ from navigator.sheet.statistics.page import (
 from navigator.sheet.statistics.pages import PAGES
 from navigator.sheet.statistics.revise_rate import comparison
 from navigator.store.reads.statistics import ALIASES, GROUPINGS
+
+if TYPE_CHECKING:
+    from navigator.store.reads.reader import Reader
 
 _WIDTH = 80
 """Cells of a sentence."""
@@ -68,7 +70,7 @@ def stats(
         _look_for_reverts()
     page = next(page for page in PAGES if page.name == name)
     question = PageQuestion(ALIASES.get(by or "", by or ""), since_utc(since))
-    with acting.reading(state_paths()) as store, store.snapshot():
+    with acting.reading(session.state_paths()) as store, store.snapshot():
         found = (
             [comparison(store, *compare, question.by, question.since)]
             if compare
@@ -87,7 +89,7 @@ def stats(
 def _look_for_reverts() -> None:
     from navigator.actions.undo import LookForReverts
 
-    for one in act(LookForReverts()).told:
+    for one in session.act(LookForReverts()).told:
         output.note(str(one))
 
 
@@ -133,7 +135,7 @@ def _print_rows(table: Table) -> None:
         heads = [title, *names, ""]
     else:
         heads, rows = [title, "n"], [(row.label, f"{row.count:,}") for row in table.rows]
-    output.table(heads, rows, right=range(1, len(heads) - bool(table.columns)))
+    output.table(rows, *heads)
 
 
 @command()
@@ -148,21 +150,26 @@ def report(
         overwrite: Replace FILE if it exists.
         since: Since this day, e.g. 2026-11-03, or the last 12h, 7d, 8w. Without it: the 24 hours before the newest run ended.
     """
-    from navigator.sheet.account import account, folded, lines
+    from navigator.sheet.account import account
 
     moment = since_utc(since)
     if file is not None:
         _write_page(file, moment, overwrite=overwrite)
         return
-    with reading() as store, store.snapshot():
-        found, rehearsal = account(store, moment), store.rehearsal
+    with session.reading() as store, store.snapshot():
+        if given("--json"):
+            output.print_json(account(store, moment).document() | {"rehearsal": store.rehearsal})
+        else:
+            tell_account(store, moment)
 
-    def text(_: object) -> None:
-        title, *rest = lines(folded(found))
-        output.say(title, bold=True)
-        output.say("\n".join(rest))
 
-    output.show(found.document() | {"rehearsal": rehearsal}, text)
+def tell_account(store: Reader, since: str) -> None:
+    """Print what happened since a UTC time; "": in the newest night."""
+    from navigator.sheet.account import account, folded, lines
+
+    title, *rest = lines(folded(account(store, since)))
+    output.say(title, bold=True)
+    output.say("\n".join(rest))
 
 
 def _write_page(file: Path, moment: str, *, overwrite: bool) -> None:
@@ -171,8 +178,8 @@ def _write_page(file: Path, moment: str, *, overwrite: bool) -> None:
 
     if os.path.lexists(file) and not overwrite:
         raise Conflict(f"{file} exists.", hint="Choose another name, or replace it with --overwrite.")
-    with reading() as store:
-        page = report_page(state_paths(), store, moment, output.note)
+    with session.reading() as store:
+        page = report_page(session.state_paths(), store, moment, output.note)
     try:
         write_new(file, page.encode())
     except OSError as error:

@@ -14,7 +14,7 @@ import click
 
 from navigator.actions.wire import NoConductor
 from navigator.cli import output
-from navigator.cli.command import AtLeast1, LazyGroup, Value, command, given
+from navigator.cli.command import AtLeast1, Commands, Value, command, given
 from navigator.cli.session import (
     confirmed,
     live_status,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @click.group(
-    cls=LazyGroup,
+    cls=Commands,
     table={
         "status": ("swap", "Show which model is resident, the state of each server, and the GPU's memory"),
         "to": ("swap", "Make a model resident"),
@@ -119,22 +119,23 @@ def _show_status(document: dict[str, Any]) -> None:
         output.say(
             f"{role} is disabled after repeated failures: {reason} `navigator swap to {role}` tries again."
         )
-    rows = [
-        (
-            server["role"],
-            server["state"].replace("_", " "),
-            server["served"] or server["model"],
-            "" if server["running"] is None else f"{server['running']} running, {server['waiting']} waiting",
-            server["address"],
-        )
-        for server in servers
-    ]
-    output.table(("role", "state", "model", "load", "address"), rows)
+    output.table(
+        servers,
+        ("role", lambda server: server["role"]),
+        ("state", lambda server: server["state"].replace("_", " ")),
+        ("model", lambda server: server["served"] or server["model"]),
+        ("load", _load),
+        ("address", lambda server: server["address"]),
+    )
     for server in servers:
         if server["problem"]:
             output.say(f"{server['role']}: {server['problem']} {server['remedy']}".rstrip())
     for card in document["gpu"]:
         output.say(f"{card['name']}: {card['used_mib']:,} of {card['total_mib']:,} MiB in use")
+
+
+def _load(server: dict[str, Any]) -> str:
+    return "" if server["running"] is None else f"{server['running']} running, {server['waiting']} waiting"
 
 
 _Loaded = Literal["generator", "reviewer", "none"]
@@ -305,19 +306,26 @@ def _show_log(found: list[Swap]) -> None:
     if not found:
         output.say("No swaps yet.")
         return
-    rows = [
+    output.table(
+        found,
+        ("started (UTC)", lambda made: made.started[:19].replace("T", " ")),
         (
-            made.started[:19].replace("T", " "),
-            f"{made.from_role.value if made.from_role else 'nothing'} → {made.to_role.value}",
-            "" if made.made_by == "outside" else f"{made.seconds:.2f}",
-            _outcome_words(made),
-            f"{percent_of(made.warm_bytes / made.weight_bytes)}%" if made.weight_bytes else "",
-            "  ".join([*(f"{one.name} {one.seconds:.2f}" for one in made.phases), made.reason]).rstrip(),
-            "  ".join(f"{work} {seconds:.2f}" for work, seconds in made.filled_with.items()),
-        )
-        for made in found
-    ]
-    output.table(("started (UTC)", "swap", "s", "outcome", "warm", "phases", "meanwhile"), rows, right=(2, 4))
+            "swap",
+            lambda made: f"{made.from_role.value if made.from_role else 'nothing'} → {made.to_role.value}",
+        ),
+        ("s", lambda made: "" if made.made_by == "outside" else f"{made.seconds:.2f}"),
+        ("outcome", _outcome_words),
+        (
+            "warm",
+            lambda made: f"{percent_of(made.warm_bytes / made.weight_bytes)}%" if made.weight_bytes else "",
+        ),
+        ("phases", _phases),
+        ("meanwhile", lambda made: "  ".join(f"{work} {s:.2f}" for work, s in made.filled_with.items())),
+    )
+
+
+def _phases(made: Swap) -> str:
+    return "  ".join([*(f"{one.name} {one.seconds:.2f}" for one in made.phases), made.reason]).rstrip()
 
 
 def _outcome_words(made: Swap) -> str:

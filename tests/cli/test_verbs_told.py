@@ -1,10 +1,7 @@
-"""What commands print of verbs: lists, settings by command, pins, prompts and completion."""
+"""What commands print of verbs: lists, settings by command, pins and prompts."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -58,31 +55,6 @@ def test_a_pin_has_twelve_digits(bench: LandingBench) -> None:
     pinned = bench.proposal(first).tree[:12].upper()
     bench.desk.run("diff", first)
     assert bench.desk.json("approve", "--yes", first, "--tree", pinned)["decisions"][0]["landing"] == "landed"
-
-
-def test_commands_names_and_ids_complete(bench: LandingBench, tmp_path: Path) -> None:
-    def completed(words: str, environment: dict[str, str]) -> set[str]:
-        place = {
-            "_NAVIGATOR_COMPLETE": "bash_complete",
-            "COMP_WORDS": words,
-            "COMP_CWORD": str(len(words.split()) - 1),
-        }
-        done = subprocess.run(
-            [sys.executable, "-m", "navigator"],
-            env=environment | place,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert done.stderr == ""
-        return {line.partition(",")[2] for line in done.stdout.split()}
-
-    here, nowhere = bench.desk.environment, os.environ | {"NAVIGATOR_STATE": str(tmp_path / "none")}
-    assert completed("navigator approve p", here) == set(bench.waiting)
-    assert completed("navigator project set c", here) == {"code"}
-    assert completed("navigator pro", nowhere) == {"project", "proposals", "prompts"}
-    assert completed("navigator approve P", nowhere) == set()
-    assert not (tmp_path / "none" / "navigator.db").exists()
 
 
 def test_a_project_is_changed_by_command(command: Command, repository: Path) -> None:
