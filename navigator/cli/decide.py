@@ -19,7 +19,7 @@ from navigator.actions.split import Split
 from navigator.actions.undo import Undo
 from navigator.cli import output, session
 from navigator.cli.command import AtLeast1, Note, Value, command, given
-from navigator.git.facts import read_facts
+from navigator.git.facts import RepoFacts, read_facts
 from navigator.journey.dependencies import at_home
 from navigator.landing import land as landing
 from navigator.landing.plan import LandingRefused
@@ -56,13 +56,11 @@ def approve(
     """
     if include_unseen and not all_reviewed:
         raise UsageError("--include-unseen goes with --all-reviewed.")
-    chosen, left_out, untold = _chosen(ids, all_reviewed, confirm, unseen=include_unseen)
+    chosen, left_out = _chosen(ids, all_reviewed, confirm, unseen=include_unseen)
     if tree and len(chosen) != 1:
         raise UsageError("--tree needs exactly one proposal.")
     for row in left_out:
         output.note(f"Left out: {row['id']}, {row['reason']}")
-    if any(untold.values()):
-        output.note(f"Note: {_untold_words(untold)}")
     verb = Approve.read(
         {
             "proposals": [{"id": one.id, "tree": tree or one.tree} for one in chosen],
@@ -73,17 +71,9 @@ def approve(
     )
     done = _approve_each(session.ask(verb)) if chosen else Approve.outcome([])
     rows = decided(done)
-    document: dict[str, Any] = {"decisions": rows}
-    approved = [row.id for row in rows if row.recorded]
-    taken = {why: [one for one in named if one in approved] for why, named in untold.items()}
-    if all_reviewed:
-        document |= {"left_out": left_out} | taken
-    if not given("--json"):
-        if any(taken.values()):
-            output.say(f"Of {len(approved)} approved: {_untold_words(taken)}")
-        if not rows:
-            output.say(_nothing_taken(left_out))
-    session.report(done.told, document)
+    if not rows and not given("--json"):
+        output.say(_nothing_taken(left_out))
+    session.report(done.told, {"decisions": rows} | ({"left_out": left_out} if all_reviewed else {}))
 
 
 def _approve_each(verb: Approve) -> Done:
@@ -117,30 +107,28 @@ def _nothing_taken(left_out: list[dict[str, str]]) -> str:
 
 def _chosen(
     ids: tuple[str, ...], all_reviewed: bool, confirm: tuple[str, ...], *, unseen: bool
-) -> tuple[list[Pinned], list[dict[str, str]], dict[str, list[str]]]:
-    """The proposals meant, with the trees they have now; what --all-reviewed leaves out and why; and of what it takes,
-    by outcome, those whose tests show nothing good: untested, or failed before.
+) -> tuple[list[Pinned], list[dict[str, str]]]:
+    """The proposals meant, with the trees they have now; and what --all-reviewed leaves out, and why.
+
+    Those that it takes although their tests show nothing good are named on stderr.
     """
     if bool(ids) == all_reviewed:
         raise UsageError("Name proposals, or use --all-reviewed.", hint="`navigator proposals` lists them.")
     with session.reading() as store:
         if ids:
-            return [Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids)], [], {}
+            return [Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids)], []
         choice = batch_choice(store, confirm, unseen=unseen)
-    untold = {outcome: [one.id for one in choice.taken if one.tests == outcome] for outcome in _UNTOLD}
+    for outcome, words in _UNTOLD.items():
+        if named := [one.id for one in choice.taken if one.tests == outcome]:
+            output.note(f"Note: {len(named)} {words}: {', '.join(named)}")
     left_out = [
         {"id": one.id, "mark": mark.kind.value, "reason": mark.words} for one, mark in choice.left_out
     ]
-    return [Pinned(id=one.id, tree=one.tree) for one in choice.taken], left_out, untold
+    return [Pinned(id=one.id, tree=one.tree) for one in choice.taken], left_out
 
 
 _UNTOLD = {"untested": "untested", "failed_before": "whose tests also fail on the base"}
 """Outcomes of tests that a batch approval names, and in which words."""
-
-
-def _untold_words(untold: dict[str, list[str]]) -> str:
-    """`1 untested: P3; 2 whose tests also fail on the base: P4, P5`."""
-    return "; ".join(f"{len(ids)} {_UNTOLD[why]}: {', '.join(ids)}" for why, ids in untold.items() if ids)
 
 
 @command(yes=True)
@@ -229,7 +217,7 @@ def merge(projects: session.ProjectNames = ()) -> None:
     with session.reading() as store:
         chosen = [store.project(name) for name in projects] or store.projects()
         landed = {project.name: store.landed_commits(project.id) for project in chosen}
-    waiting: list[tuple[str, Any, str]] = []
+    waiting: list[tuple[str, RepoFacts, str]] = []
     for project in chosen:
         with at_home(project):
             facts = read_facts(project.path)
@@ -240,17 +228,18 @@ def merge(projects: session.ProjectNames = ()) -> None:
             output.say(f"  {safe_line(line)}")
     if waiting:
         session.confirmed("Merge them?" if len(waiting) > 1 else "Merge it?")
-    rows: list[dict[str, str]] = []
-    for name, facts, branch in waiting:
-        row = {"project": name, "branch": branch, "commit": "", "reason": ""}
-        try:
-            # Read again: the branch before it may have moved HEAD.
-            row["commit"] = landing.merge(read_facts(facts.path), branch)
-        except LandingRefused as error:
-            row["reason"] = f"{error.message} {error.hint}"
-        rows.append(row)
+    rows = [{"project": name} | _merged(facts, branch) for name, facts, branch in waiting]
     output.show({"merges": rows}, lambda found: _say_merged(found["merges"]))
     sys.exit(int(any(row["reason"] for row in rows)))
+
+
+def _merged(facts: RepoFacts, branch: str) -> dict[str, str]:
+    """The commit that a branch of Navigator's was merged as, or why it could not be."""
+    try:
+        # Read again: the branch before it may have moved HEAD.
+        return {"branch": branch, "commit": landing.merge(read_facts(facts.path), branch), "reason": ""}
+    except LandingRefused as error:
+        return {"branch": branch, "commit": "", "reason": f"{error.message} {error.hint}"}
 
 
 def _say_merged(rows: list[dict[str, str]]) -> None:

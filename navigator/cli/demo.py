@@ -156,7 +156,7 @@ def _use(paths: StatePaths) -> None:
 def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> None:
     """Create sample repositories and queue tasks on them, once per state folder."""
     from navigator.actions.projects import AddProject
-    from navigator.actions.task_add import AddTasks, NewTask
+    from navigator.actions.task_add import AddTasks
     from navigator.engine.acting import reading
     from navigator.rehearsal.samples import sample_projects, sample_questions, sample_tasks
 
@@ -170,17 +170,9 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> None:
         make_repository(folder, sample.files, executable=sample.executable)
         act(AddProject(path=str(folder), name=sample.name, check=sample.check))
     asked = sample_questions(made) if tasks >= _QUESTIONS_FROM else []
-    queued = tuple(
-        NewTask(
-            project=task.project,
-            text=task.text,
-            kind=task.kind,
-            complexity=task.complexity,
-            files=tuple(task.files),
-        )
-        for task in [*sample_tasks(tasks - len(asked), seed, made), *asked]
-    )
-    act(AddTasks(tasks=queued))
+    queued = [*sample_tasks(tasks - len(asked), seed, made), *asked]
+    known = {"project", "text", "kind", "complexity", "files"}
+    act(AddTasks.read({"tasks": [{name: getattr(task, name) for name in known} for task in queued]}))
 
 
 def make_repository(folder: Path, files: Mapping[str, bytes], *, executable: Collection[str] = ()) -> None:

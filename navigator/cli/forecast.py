@@ -19,7 +19,6 @@ from navigator.schedule.forecast import (
     Forecast,
     Step,
     best_batch,
-    between,
     break_even,
     task_steps,
 )
@@ -165,20 +164,17 @@ def _revise_rate(figures: Figures) -> str:
 
 def _tell_even(even: BreakEven, best: int | None, figures: Figures) -> None:
     against = f"a single model at {even.against_speed:.0f} tok/s without a reviewer"
-    at = f" at a revise rate of {figures.revise_low:.0%} to {figures.revise_high:.0%}"
     if even.tokens is None:
         said = f"Compared with {against}, no batch is ever faster: reviews and revisions cost more"
     else:
         said = f"Compared with {against}, a batch is no slower from {even.batch} proposals on ({even.tokens:,.0f} tokens)"
-    ends = between(figures, lambda given: break_even(given).batch or "never")
-    output.say(f"{said}; {ends[0]} to {ends[1]}{at}." if ends and ends[0] != ends[1] else f"{said}.")
+    output.say(f"{said}.")
     if best is None:
         larger = f"the larger, the better, even beyond {MOST_A_DAY:,} changes, a day's work"
         output.say(f"Best batch: any; {larger if figures.round_trip else 'nothing is swapped'}.")
         return
-    ends = between(figures, lambda given: best_batch(given) or "any")
     output.say(
-        f"Best batch: {best}{f' ({ends[0]} to {ends[1]}{at})' if ends and ends[0] != ends[1] else ''}. A larger one saves less"
+        f"Best batch: {best}. A larger one saves less"
         f" than {BEST_WITHIN:.0%} of the {figures.least_seconds_each:.1f} s that a change takes without swaps, and each change"
         " waits longer."
     )

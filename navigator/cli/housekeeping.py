@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Collection
 from contextlib import suppress
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from navigator.model.models import Project
 
 _AGE = patterns.compile(r"(\d+)([dwh])")
-_MARK = ".navigator-export"
-"""A file beside an export's tables. Where it is, files with the tables' names may be replaced."""
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
@@ -123,25 +120,22 @@ def _drop_exam(deps: Dependencies) -> int:
 
 @command(json=False)
 def export(folder: Annotated[Path, Value("DIR")], *, overwrite: bool = False) -> None:
-    """Write everything as JSON lines, one file per table, to DIR. An earlier export there is replaced.
+    """Write everything as JSON lines, one file per table, to DIR.
 
     Secrets are redacted: those with a known form, and the values in files that no model is shown.
 
     Args:
-        overwrite: Overwrite files of these names that no export wrote.
+        overwrite: Replace an earlier export in DIR.
     """
     from navigator.store.schema import tables
 
-    mark = folder / _MARK
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        there = [f"{table}.jsonl" for table in tables() if os.path.lexists(folder / f"{table}.jsonl")]
-        if there and not overwrite and not mark.is_file():
+        if any(folder.iterdir()) and not overwrite:
             raise Conflict(
-                f"{folder} has files that Navigator did not export: {', '.join(there)}.",
-                hint="Choose another folder, or overwrite them with --overwrite.",
+                f"{folder} is not empty.",
+                hint="Choose another folder, or replace an earlier export there with --overwrite.",
             )
-        mark.touch()
         (folder / f"{tables()[0]}.jsonl").touch()
     except OSError as error:
         raise UsageError(

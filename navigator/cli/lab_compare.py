@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from navigator.lab.comparing.journal import Journal, LabTask
     from navigator.lab.comparing.result import Outlook
     from navigator.lab.comparing.session import Finished
+    from navigator.lab.comparing.tasks import Function
 
 
 # `navigator lab compare --judge`: what blind judges say of the answers that were compared.
@@ -234,15 +235,12 @@ async def _tasks(
 ) -> list[LabTask]:
     """The tasks that were chosen before, else those that are chosen now."""
     from navigator.lab.comparing.journal import Tried
-    from navigator.lab.comparing.tasks import as_task, read_functions, replayed
+    from navigator.lab.comparing.tasks import read_functions, replayed
 
     if journal.chosen:
         return journal.tasks
-    known = {task.key for task in journal.tasks}
-    for function in [function for file in files for function in read_functions(file)[:limit]]:
-        if function.key not in known:
-            journal.add(await asyncio.to_thread(as_task, deps, function))
-            known.add(function.key)
+    functions = [function for file in files for function in read_functions(file)[:limit]]
+    await asyncio.to_thread(_add_functions, deps, journal, functions)
     if projects or not files:
         held = deps.reader.projects()
         if not held:
@@ -259,6 +257,16 @@ async def _tasks(
     if journal.tasks:
         journal.add(Tried(key=""))
     return journal.tasks
+
+
+def _add_functions(deps: Dependencies, journal: Journal, functions: Iterable[Function]) -> None:
+    """Add those that the journal does not have yet. Runs git."""
+    from navigator.lab.comparing.tasks import as_task
+
+    known = {task.key for task in journal.tasks}
+    for function in functions:
+        if function.key not in known:
+            journal.add(as_task(deps, function))
 
 
 def _more_tasks(journal: Journal) -> str:
@@ -367,13 +375,10 @@ def bench(*, arm: _BenchArms = (), name: str = "bench") -> None:
 async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...]) -> Finished:
     from navigator.lab.comparing.journal import Tried
     from navigator.lab.comparing.session import compare as run
-    from navigator.lab.comparing.tasks import as_task, bench_functions
+    from navigator.lab.comparing.tasks import bench_functions
 
     if not journal.chosen:
-        known = {task.key for task in journal.tasks}
-        for function in bench_functions():
-            if function.key not in known:
-                journal.add(await asyncio.to_thread(as_task, deps, function))
+        await asyncio.to_thread(_add_functions, deps, journal, bench_functions())
         journal.add(Tried(key=""))
     words = words_again(arm=names)
     return await run(deps, journal, journal.tasks, names, 1, None, "bench", words, output.note)

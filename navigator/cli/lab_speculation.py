@@ -323,12 +323,18 @@ def _tell_order(plan: Plan, done: set[tuple[int, str, str, int]]) -> None:
         | dict(zip(("target", "method", "gamma"), arm.key, strict=True))
         for block, arm in plan.order()
     ]
-    rows = [
-        (block + 1, arm.name, plan.each, "done" if start["done"] else "")
-        for (block, arm), start in zip(plan.order(), starts, strict=True)
-    ]
     document = {"starts": starts, "answers_each": plan.each}
-    output.show(document, lambda _: output.table(rows, "block", "start", "answers", ""))
+    order = [arm.name for _, arm in plan.order()]
+    output.show(
+        document,
+        lambda _: output.table(
+            zip(starts, order, strict=True),
+            ("block", lambda row: row[0]["block"]),
+            ("start", lambda row: row[1]),
+            ("answers", lambda _: plan.each),
+            ("", lambda row: "done" if row[0]["done"] else ""),
+        ),
+    )
 
 
 def _show_measured(runs: list[Run], found: list[TableFault], random: bool, results: Path, left: int) -> None:

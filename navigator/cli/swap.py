@@ -64,12 +64,11 @@ def status() -> None:
     paths, settings, live = state_paths(), load_settings(), live_status()
     if live is None:
         strategy = make_strategy(settings, paths)
-
-        async def seen() -> Role | None:
-            return await strategy.resident()
-
-        seen_now = {"strategy": strategy.name, "both_resident": strategy.both_resident}
-        now = seen_now | {"resident": asyncio.run(seen())}
+        now: dict[str, Any] = {
+            "resident": asyncio.run(strategy.resident()),
+            "both_resident": strategy.both_resident,
+            "strategy": strategy.name,
+        }
     else:
         now = live
     looks = look_at_servers(settings, paths)
@@ -79,15 +78,12 @@ def status() -> None:
     document: dict[str, Any] = {
         **{key: now[key] for key in ("resident", "both_resident", "strategy")},
         "conductor": live is not None,
-        "swapping_to": live["swapping_to"] if live else None,
-        "wanted": live["wanted"] if live else None,
-        "given_up": live["given_up"] if live else {},
+        "swapping_to": now.get("swapping_to"),
+        "wanted": now.get("wanted"),
+        "given_up": now.get("given_up", {}),
         "last_known": _last_known(paths),
         "servers": looks,
-        "gpu": [
-            {"name": card.name, "total_mib": card.total_mib, "used_mib": card.used_mib}
-            for card in found_cards
-        ],
+        "gpu": found_cards,
     }
     output.show(document, _show_status)
 
@@ -131,7 +127,7 @@ def _show_status(document: dict[str, Any]) -> None:
         if server["problem"]:
             output.say(f"{server['role']}: {server['problem']} {server['remedy']}".rstrip())
     for card in document["gpu"]:
-        output.say(f"{card['name']}: {card['used_mib']:,} of {card['total_mib']:,} MiB in use")
+        output.say(f"{card.name}: {card.used_mib:,} of {card.total_mib:,} MiB in use")
 
 
 def _load(server: dict[str, Any]) -> str:
