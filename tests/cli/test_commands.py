@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -32,18 +29,8 @@ def test_the_whole_way_from_a_repository_to_a_landed_commit_and_back(
     session = command.json("run", "--until", "idle", "--time-scale", "0")
     assert session["states"] == {"awaiting_approval": 1}
     assert session["rehearsal"] is True
-    for field in (
-        "projects",
-        "tasks",
-        "proposals",
-        "verdicts",
-        "rounds",
-        "swaps",
-        "wall_seconds",
-        "model_seconds",
-        "serial_seconds",
-    ):
-        assert field in session
+    promised = "projects tasks proposals verdicts rounds swaps wall_seconds model_seconds serial_seconds"
+    assert set(promised.split()) <= session.keys()
 
     proposals = command.json("proposals", "--state", "open")["proposals"]
     assert len(proposals) == 1
@@ -74,16 +61,8 @@ def test_the_whole_way_from_a_repository_to_a_landed_commit_and_back(
 def test_reject_and_send_back(command: Command, repository: Path) -> None:
     command.run("project", "add", str(repository), "--name", "thing")
     command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
-    command.run(
-        "task",
-        "add",
-        "thing",
-        "Make the bare URLs of README.md links",
-        "--kind",
-        "docs",
-        "--file",
-        "README.md",
-    )
+    text = "Make the bare URLs of README.md links"
+    command.run("task", "add", "thing", text, "--kind", "docs", "--file", "README.md")
     command.run("run", "--until", "idle", "--time-scale", "0", "--json")
     first, second = command.json("proposals", "--state", "open")["proposals"]
 
@@ -290,25 +269,6 @@ def test_doctor_finds_a_damaged_database(command: Command) -> None:
     assert items["database"]["state"] == "missing"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="root: only root can run them")
-def test_a_state_folder_that_can_only_be_read_is_read_or_said(command: Command, repository: Path) -> None:
-    command.run("project", "add", str(repository), "--name", "thing")
-    script = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
-    inside = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, str(command.state)]
-    for words in (["project", "list"], ["task", "add", "thing", "Do it"], ["doctor"], ["status"]):
-        done = subprocess.run(
-            [*inside, sys.executable, "-m", "navigator", *words],
-            capture_output=True,
-            text=True,
-            env=command.environment(),
-            timeout=60,
-        )
-        if "unshare" in done.stderr or "mount:" in done.stderr:
-            pytest.skip(f"mounts: {done.stderr.strip()}")
-        assert "Traceback" not in done.stderr
-        assert done.returncode == 0 or str(command.state) in done.stderr + done.stdout, (words, done.stderr)
-
-
 def test_every_command_has_help(command: Command) -> None:
     for name in _COMMANDS:
         assert "Usage: navigator" in command.run(name, "--help").stdout
@@ -331,15 +291,6 @@ def test_a_list_of_tasks_says_what_each_waits_for(command: Command, repository: 
         "variant 2 of T1",
         "after T1",
     ]
-
-
-def test_export_writes_every_table(command: Command, repository: Path, tmp_path: Path) -> None:
-    command.run("project", "add", str(repository), "--name", "thing")
-    command.run("task", "add", "thing", "Say what load() returns", "--kind", "docs")
-    command.run("export", str(tmp_path / "out"))
-    rows = [json.loads(line) for line in (tmp_path / "out" / "tasks.jsonl").read_text().splitlines()]
-    assert [(row["id"], row["state"]) for row in rows] == [("T1", "queued")]
-    assert (tmp_path / "out" / "events.jsonl").stat().st_size > 0
 
 
 def test_a_folder_of_repositories_is_added_once(command: Command, repository: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import sqlite3
 from contextlib import closing
@@ -11,32 +10,26 @@ from pathlib import Path
 import pytest
 
 from navigator.store.database import back_up
-from tests.cli.test_damaged_columns import COLUMNS, NUMBER, TEXT, WHOLE, add_row, damage
+from tests.cli.test_damaged_columns import COLUMNS, TEXT, add_row, damage
 from tests.journey.support import Desk, make_repository
 
-CHANCE = random.Random(4)
 CERTAIN = [
     ("meta", "value", "bad JSON"),
     ("tasks", "text", "invalid UTF-8"),
     ("projects", "check_mounts", "bad JSON"),
 ]
-TRIED = [
-    *CERTAIN,
-    *((*name, CHANCE.choice(list(TEXT))) for name in CHANCE.sample(list(COLUMNS), 40) if WHOLE),
-]
 
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    """One task that was written and reviewed, two that are queued, and a row in every other table."""
+    """A task that was written and reviewed, one that is queued, and a row in every other table."""
     folder = tmp_path_factory.mktemp("sound")
     desk = Desk.make(folder)
     files = {"app.py": b"def load(path, found=[]):\n    return found\n"}
     desk.run("project", "add", str(make_repository(folder / "code", files)), "--check", "true")
     desk.run("task", "add", "code", "Remove mutable default arguments from app.py")
     desk.run("run", "--until", "idle")
-    for number in (1, 2):
-        desk.run("task", "add", "code", f"Remove mutable default arguments from app.py ({number})")
+    desk.run("task", "add", "code", "Remove mutable default arguments from app.py again")
     with closing(sqlite3.connect(desk.paths.database, isolation_level=None)) as held:
         for (name,) in held.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             held.execute(f"DROP TRIGGER {name}")  # the next writer makes them again
@@ -50,17 +43,12 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("table", "column", "kind"), TRIED, ids=map("-".join, TRIED))
+@pytest.mark.parametrize(("table", "column", "kind"), CERTAIN, ids=map("-".join, CERTAIN))
 def test_a_session_on_a_damaged_row(table: str, column: str, kind: str, sound: Desk, tmp_path: Path) -> None:
     desk = Desk(tmp_path / "state", sound.config)
     shutil.copytree(sound.root, desk.root, ignore=lambda _, names: [n for n in names if n.endswith("sock")])
-    value = (TEXT if COLUMNS[table, column] == "TEXT" else NUMBER)[kind]
-    if not damage(desk.paths.database, table, column, kind, value):
-        return  # SQLite takes no such value in this column
-    ended = desk.run("run", "--until", "idle", codes=(0, 1))
-    said = ended.stderr.decode()
+    assert damage(desk.paths.database, table, column, kind, TEXT[kind])
+    said = desk.run("run", "--until", "idle", codes=(0, 1)).stderr.decode()
     assert "Traceback" not in said
     assert not desk.paths.log.exists() or "Traceback" not in desk.paths.log.read_text()
-    if ended.returncode or (table, column, kind) in CERTAIN:
-        assert "is damaged" in said, said
-        assert str(desk.paths.backups) in said
+    assert "is damaged" in said and str(desk.paths.backups) in said, said

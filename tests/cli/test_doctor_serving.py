@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from navigator.setup.install import open_to_others
 from navigator.setup.sglang_flags import advisories_for
 from navigator.swap.base import Check
 from navigator.swap.gpu import Gpu, parse_cards
+from tests.cli.boxes import Box, serving
 from tests.swap_install.support import fake_sglang
 
 
@@ -84,46 +83,12 @@ def test_the_sglang_that_a_unit_would_start(folder: Path) -> None:
     assert "SGLang" not in looked(settings(folder))
 
 
-class SGLang(BaseHTTPRequestHandler):
-    """What doctor asks of a server: its models, and what it is."""
-
-    version, key, admin = "0.5.23", "ordinary", "administrator"
-
-    def do_GET(self) -> None:
-        if self.key and self.headers.get("Authorization") != f"Bearer {self.key}":
-            self.answer(401, {"error": "Unauthorized"})
-        elif self.path == "/v1/models":
-            self.answer(
-                200, {"object": "list", "data": [{"id": "m", "object": "model", "owned_by": "sglang"}]}
-            )
-        elif self.path == "/server_info":
-            self.answer(200, {"version": self.version, "api_key": self.key, "admin_api_key": self.admin})
-        else:
-            self.answer(404, {})
-
-    def answer(self, status: int, body: object) -> None:
-        data = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
-
-
 @contextmanager
-def serving(**attributes: str) -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (SGLang,), attributes))
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def sglang(version: str = "0.5.23", key: str = "ordinary", admin: str = "administrator") -> Iterator[int]:
+    """The port of a server that says what it is."""
+    info = {"version": version, "api_key": key, "admin_api_key": admin}
+    with serving(Box("sglang", ("m",), key=key, info=info)) as box:
+        yield int(box.url.rpartition(":")[2])
 
 
 @pytest.mark.parametrize(
@@ -137,7 +102,7 @@ def serving(**attributes: str) -> Iterator[int]:
     ],
 )
 def test_doors_and_versions(folder: Path, attributes: dict[str, str], door: str, version: str) -> None:
-    with serving(**attributes) as port:
+    with sglang(**attributes) as port:
         items = looked(settings(folder, port))
     assert door in items["generator access"].found
     assert version in items["generator version"].found
@@ -146,9 +111,9 @@ def test_doors_and_versions(folder: Path, attributes: dict[str, str], door: str,
 
 
 def test_a_hole_that_keys_close_is_open_without_them(folder: Path) -> None:
-    with serving(version="0.5.18") as port:
+    with sglang(version="0.5.18") as port:
         assert "86793" not in looked(settings(folder, port))["generator version"].found
-    with serving(version="0.5.18", key="") as port:
+    with sglang(version="0.5.18", key="") as port:
         assert "86793" in looked(settings(folder, port))["generator version"].found
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -19,6 +16,7 @@ from navigator.cli.doctor_servers import serving_items
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings, load_settings
 from navigator.swap.base import Check
+from tests.cli.boxes import Box, serving
 from tests.cli.conftest import Command
 
 _SYSTEMCTL = """\
@@ -87,37 +85,11 @@ def test_two_sleepers_at_one_address(command: Command) -> None:
     assert "is valid" in command.run("config", "check").stdout
 
 
-class Ollama(BaseHTTPRequestHandler):
-    """The models that it has and holds, as Ollama lists them."""
-
-    answers: ClassVar[dict[str, Any]] = {
-        "/v1/models": {"object": "list", "data": [{"id": "qwen3-coder:30b", "owned_by": "library"}]},
-        "/api/ps": {"models": [{"name": "qwen3-coder:30b"}]},
-    }
-
-    def do_GET(self) -> None:
-        data = json.dumps(self.answers.get(self.path, {})).encode()
-        self.send_response(200 if self.path in self.answers else 404)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
-
-
 @contextmanager
-def ollama() -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Ollama)
-    thread = Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def ollama() -> Iterator[str]:
+    """The address of an Ollama that holds its one model."""
+    with serving(Box("ollama", ("qwen3-coder:30b",), loads=[("qwen3-coder:30b", 32_768)])) as box:
+        yield box.url
 
 
 def servers(folder: Path, strategy: str, generator: str, reviewer: str, more: str = "") -> Settings:
@@ -136,8 +108,7 @@ def looked(settings: Settings, folder: Path) -> dict[str, Check]:
 
 
 def test_a_managed_server_is_asked_for_its_models(tmp_path: Path) -> None:
-    with ollama() as port:
-        url = f"http://127.0.0.1:{port}"
+    with ollama() as url:
         found = looked(servers(tmp_path, "managed", url, url), tmp_path)
     assert found["generator"].state == "ok"
     assert found["reviewer"].state == "missing"
@@ -148,8 +119,7 @@ def test_a_managed_server_is_asked_for_its_models(tmp_path: Path) -> None:
 
 
 def test_resident_servers_have_to_be_up_and_nothing_else_is_said(tmp_path: Path) -> None:
-    with ollama() as port:
-        url = f"http://127.0.0.1:{port}"
+    with ollama() as url:
         found = looked(servers(tmp_path, "resident", url, "http://127.0.0.1:9"), tmp_path)
     assert {name: item.state for name, item in found.items()} == {
         "swap strategy": "ok",
@@ -162,8 +132,7 @@ def test_resident_servers_have_to_be_up_and_nothing_else_is_said(tmp_path: Path)
 
 def test_a_server_that_a_swap_starts_may_be_down(tmp_path: Path) -> None:
     argv = '[swap.command]\nargv = ["true"]\n'
-    with ollama() as port:
-        url = f"http://127.0.0.1:{port}"
+    with ollama() as url:
         down = looked(servers(tmp_path, "command", url, "http://127.0.0.1:9", argv), tmp_path)
         shared = looked(servers(tmp_path, "command", url, url, argv), tmp_path)
     assert (down["reviewer"].state, down["reviewer"].found) == (
