@@ -50,6 +50,19 @@ _REACHES = {"swap strategy", "ssh"}
 """Checks without which nothing more can be asked of another machine."""
 _MARKS = {"ok": "✓", "warn": "!", "missing": "✗"}
 
+_Gigabytes = Annotated[float, Value("GB", type=click.FloatRange(min=1))]
+_Model = Annotated[str, Value("MODEL")]
+
+
+class PlanOptions(TypedDict):
+    """What the plan is made from; None: as the machine and the settings say."""
+
+    card: _Gigabytes | None
+    ram: _Gigabytes | None
+    generator: _Model | None
+    reviewer: _Model | None
+    context: Annotated[int | None, Value("TOKENS", type=click.IntRange(min=1024))]
+
 
 @command()
 def doctor(*, plan: bool = False, **planned: Unpack[PlanOptions]) -> None:
@@ -315,20 +328,6 @@ _STRATEGIES = {
     "sleep": 'strategy = "sleep"',
     "swap": 'strategy = "systemd" or "managed"',
 }
-
-
-_Gigabytes = Annotated[float, Value("GB", type=click.FloatRange(min=1))]
-_Model = Annotated[str, Value("MODEL")]
-
-
-class PlanOptions(TypedDict):
-    """What the plan is made from; None: as the machine and the settings say."""
-
-    card: _Gigabytes | None
-    ram: _Gigabytes | None
-    generator: _Model | None
-    reviewer: _Model | None
-    context: Annotated[int | None, Value("TOKENS", type=click.IntRange(min=1024))]
 
 
 def show_plan(planned: PlanOptions) -> None:
