@@ -19,6 +19,7 @@ from navigator.actions.split import Split
 from navigator.actions.undo import Undo
 from navigator.cli import output, session
 from navigator.cli.command import AtLeast1, Note, Value, command, given
+from navigator.config.guarded import read_file, write_file
 from navigator.git.facts import RepoFacts, read_facts
 from navigator.journey.dependencies import at_home
 from navigator.landing import land as landing
@@ -329,7 +330,6 @@ def _list_precedents(name: str, held: list[dict[str, Any]]) -> None:
 
 def _write_precedents(name: str) -> None:
     """Everything that holds, without secrets, in place of what the file had."""
-    from navigator.config.guarded import write_file
     from navigator.model.secrets import Redactor, environment_values
 
     redact = Redactor(environment_values(os.environ))
@@ -348,7 +348,6 @@ def _read_precedents(name: str) -> tuple[Precedent, ...]:
     Raises:
         UsageError: it is not there, is something else, too large, or has a line that is no precedent.
     """
-    from navigator.config.guarded import read_file
     from navigator.model.json_text import read_json
 
     try:

@@ -26,6 +26,7 @@ from navigator.client.body import same_model
 from navigator.client.status import ServerLook
 from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path, resource_dir
 from navigator.config.settings import Settings, load_settings
+from navigator.git.runner import Git, find_git
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.states import Role
 from navigator.model.text import plural
@@ -41,7 +42,7 @@ from navigator.setup.plan import (
     weight_files,
 )
 from navigator.setup.profiles import ModelProfile, fitting, load_presets, load_profile, profile_names
-from navigator.store.database import is_low, translated
+from navigator.store.database import is_low, open_reader, quick_check, translated
 from navigator.swap.base import Check
 from navigator.swap.gpu import cards
 
@@ -137,14 +138,12 @@ def _look(paths: StatePaths) -> Iterator[Check]:
 
 
 def _git() -> Iterator[Check]:
-    from navigator.git.runner import find_git
 
     yield Check("git", "ok", str(find_git()))
 
 
 def _identity(paths: StatePaths) -> Iterator[Check]:
     """Whether git knows the author of landed commits, from the user's own settings."""
-    from navigator.git.runner import Git
     from navigator.landing.plan import read_people, unknown_person
 
     if people := read_people(Git(paths.root, user_config=True)):
@@ -176,7 +175,6 @@ def _check_folder(paths: StatePaths) -> Check:
 def _database(paths: StatePaths) -> Iterator[Check]:
     """Whether the database can be opened and is intact; what a second model is worth, by what it holds."""
     from navigator.sheet.statistics.reviewer import independence
-    from navigator.store.database import open_reader, quick_check
     from navigator.store.reads.reader import Reader
 
     if not paths.database.exists():
@@ -214,7 +212,6 @@ def _sandbox(*, unsandboxed: bool) -> Iterator[Check]:
 
 def _prompts() -> Iterator[Check]:
     """Whether the user's own prompt templates can be used."""
-    from navigator.config.paths import resource_dir
     from navigator.journey.prompts.library import PromptLibrary
 
     library = PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])

@@ -17,6 +17,7 @@ from navigator.cli.command import Value, command, given
 from navigator.cli.session import confirmed, locked_dependencies, reading, state_paths
 from navigator.config.paths import StatePaths, state_dir
 from navigator.engine.acting import learn_secrets
+from navigator.git.private import PrivateRepo, is_commit_id
 from navigator.model import patterns
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.secrets import Redactor
@@ -69,7 +70,6 @@ def gc(*, older_than: Annotated[str, Value("AGE")] = "30d") -> None:
 
 def _drop_proposals(deps: Dependencies, before: str) -> int:
     """Free the objects of proposals that were settled before a UTC time; returns how many."""
-    from navigator.git.private import PrivateRepo
     from navigator.sheet.parts import kept_name
 
     dropped = 0
@@ -88,7 +88,6 @@ def _drop_proposals(deps: Dependencies, before: str) -> int:
 
 def _bases_in_use(deps: Dependencies, project: Project, gone: Collection[str] = ()) -> set[str]:
     """Bases still in use: an attempt that is not written yet has only its base."""
-    from navigator.git.private import is_commit_id
 
     tasks = deps.reader.tasks(project=project.id)
     bases = {base for task in tasks if task.id not in gone for base in (task.base_commit, task.base)}
@@ -98,7 +97,6 @@ def _bases_in_use(deps: Dependencies, project: Project, gone: Collection[str] = 
 def _drop_exam(deps: Dependencies) -> int:
     """Free the objects of retired exam items; returns how many."""
     from navigator.exam.items import drop_retired
-    from navigator.git.private import PrivateRepo
 
     items = deps.reader.exam_items(retired=True)
     asked = [item for item in items if not item.retired]

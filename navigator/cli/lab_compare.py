@@ -16,7 +16,8 @@ from navigator.cli.command import AtLeast1, File, Value, command, words_again
 from navigator.cli.session import ProjectNames, locked_dependencies, state_paths, take_config_projects
 from navigator.config.paths import private_folder, state_dir
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
-from navigator.lab.comparing.journal import ARMS, USUAL
+from navigator.lab.comparing.journal import ARMS, USUAL, Journal, Tried
+from navigator.lab.comparing.tasks import as_task, bench_functions, read_functions, replayed
 from navigator.lab.judging import Duel, Tally, ask, questions, tally
 from navigator.model import patterns
 from navigator.model.errors import UsageError
@@ -159,7 +160,6 @@ def compare(
         seconds: Time for the test runs that prove a project's tasks.
         dry_run: Choose the tasks and say what they can show, without asking a model.
     """
-    from navigator.lab.comparing.journal import Journal
     from navigator.lab.comparing.result import outlook
     from navigator.lab.comparing.session import compare as run
 
@@ -234,8 +234,6 @@ async def _tasks(
     seconds: float,
 ) -> list[LabTask]:
     """The tasks that were chosen before, else those that are chosen now."""
-    from navigator.lab.comparing.journal import Tried
-    from navigator.lab.comparing.tasks import read_functions, replayed
 
     if journal.chosen:
         return journal.tasks
@@ -261,7 +259,6 @@ async def _tasks(
 
 def _add_functions(deps: Dependencies, journal: Journal, functions: Iterable[Function]) -> None:
     """Add those that the journal does not have yet. Runs git."""
-    from navigator.lab.comparing.tasks import as_task
 
     known = {task.key for task in journal.tasks}
     for function in functions:
@@ -342,7 +339,6 @@ def bench(*, arm: _BenchArms = (), name: str = "bench") -> None:
         arm: Repeatable. Default: generator and self-review, which take no swap.
         name: Its folder; use the name again to continue.
     """
-    from navigator.lab.comparing.journal import Journal
 
     names = arm or ("generator", "self-review")
     journal = Journal(lab_folder("bench") / name)
@@ -373,9 +369,7 @@ def bench(*, arm: _BenchArms = (), name: str = "bench") -> None:
 
 
 async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...]) -> Finished:
-    from navigator.lab.comparing.journal import Tried
     from navigator.lab.comparing.session import compare as run
-    from navigator.lab.comparing.tasks import bench_functions
 
     if not journal.chosen:
         await asyncio.to_thread(_add_functions, deps, journal, bench_functions())

@@ -15,13 +15,14 @@ from navigator.cli import output
 from navigator.cli.command import AtLeast1, File, Share, Value, command, words_again
 from navigator.config.paths import private_folder, state_dir
 from navigator.lab.speculation import tables
-from navigator.lab.speculation.decide import Drafting, decide
+from navigator.lab.speculation.decide import Drafting, decide, write_launch
 from navigator.lab.speculation.fit import fit_words, measured
 from navigator.lab.speculation.plan import Plan, read_plan
 from navigator.lab.speculation.predict import BATCH_FORM_FLAW, PRIOR, Given, Prediction
 from navigator.lab.speculation.predict import predict as predicted
 from navigator.lab.speculation.rule import rules
-from navigator.lab.speculation.runner import RANDOM, note_progress
+from navigator.lab.speculation.runner import RANDOM, finished, note_progress
+from navigator.lab.speculation.runner import measure as measure_runs
 from navigator.lab.speculation.runs import COLUMNS, Run, RunTable, read_runs
 from navigator.lab.speculation.tables import TableFault, findings
 from navigator.model.errors import MissingPart, UsageError
@@ -221,7 +222,6 @@ def tell_decision(found: dict[str, Any]) -> None:
 def write_decision(runs: list[Run], role: Role, plan: Plan) -> Path:
     """The decision into the unit of the role's server."""
     from navigator.config.settings import load_settings
-    from navigator.lab.speculation.decide import write_launch
     from navigator.setup.files import read_text
     from navigator.setup.install import flags_of_unit, places_of, reload_systemd
 
@@ -270,8 +270,6 @@ def measure(
         write: Put the decision into the unit that starts the role's server.
     """
     from navigator.lab.runs import recording
-    from navigator.lab.speculation.runner import finished
-    from navigator.lab.speculation.runner import measure as measured
 
     read = read_plan(plan)
     results = out or runs_file(Role(role))
@@ -288,7 +286,7 @@ def measure(
             output.note(line)
             note_progress(record, read, results)
 
-        left = measured(read, results, report, most_starts=starts)
+        left = measure_runs(read, results, report, most_starts=starts)
     runs = read_runs(results).runs
     found = findings(runs)
     chosen = {target: decision([run for run in runs if run.target == target]) for target in targets}

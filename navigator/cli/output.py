@@ -89,7 +89,9 @@ def table(rows: Iterable[T], *columns: str | tuple[str, Callable[[T], object]], 
         columns: heads, each with what it shows of a row; a head alone shows the row's item at that place.
     """
     heads = [column if isinstance(column, str) else column[0] for column in columns]
-    cells = [itemgetter(at) if isinstance(of, str) else of[1] for at, of in enumerate(columns)]
+    cells: list[Callable[[Any], object]] = [
+        itemgetter(at) if isinstance(of, str) else of[1] for at, of in enumerate(columns)
+    ]
     body = [[safe_line(str(cell(row))) for cell in cells] for row in rows]
     widths = [max(map(_cells, column)) for column in zip(heads, *body, strict=True)]
     right = [all(map(_NUMBER.fullmatch, of)) and any(of) for of in zip(*body, strict=True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +15,7 @@ from navigator.actions.project_check import CheckProject, ProjectChecked
 from navigator.actions.projects import AddProject, Landing, RemoveProjects, SetProject, untested
 from navigator.cli import output, session
 from navigator.cli.command import Commands, Folder, Value, command, given
+from navigator.git.facts import find_repositories, read_facts, repository_of
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.secrets import MOST_VALUES
 from navigator.model.states import CheckOutcome
@@ -175,60 +176,31 @@ def set_project(
 @command(project, yes=True)
 def scan(folder: Folder) -> None:
     """Find git repositories under FOLDER and add them. Without a terminal and --yes none is added."""
-    found = new_below(folder)
-    if found and not given("--json"):
-        show_found(found)
-    asked = bool(found) and not given("--yes") and sys.stdin.isatty()
-    added, failed = add_all(found) if given("--yes") or (asked and may_add(found)) else ([], [])
-    document = {"found": [path for path, _ in found], "projects": added, "failed": failed}
-    output.show(document, lambda _: output.say(f"Found {len(found)} new, added {len(added)}."))
-    if found and not (given("--yes") or asked):
-        output.note("There is no terminal to ask at; --yes adds all.")
-    if failed:
+    document = add_below(folder)
+    told = f"Found {len(document['found'])} new, added {len(document['projects'])}."
+    output.show(document, lambda _: output.say(told))
+    if document["failed"]:
         sys.exit(1)
 
 
-def new_below(folder: Path, *, every: bool = False) -> list[tuple[Path, str]]:
-    """The repositories below a folder that are no project yet, each with the command that would run its tests.
+def add_below(folder: Path, *, only_list: bool = False) -> dict[str, Any]:
+    """Show the repositories below a folder that are no project yet, each with the command that would run its tests, and add
+    them: with --yes, or where the answer at the terminal is yes.
 
-    With `every` also those that are projects: no state folder is opened.
+    With `only_list` also those that are projects are shown, and none is added: no state folder is opened.
     """
-    from navigator.git.facts import find_repositories, read_facts
-    from navigator.sandbox.propose import proposed_for
-
-    known: set[str] = set()
-    if not every:
-        with session.reading() as store:
-            known = {held.path for held in store.projects()}
-    rows: list[tuple[Path, str]] = []
-    for path in find_repositories(folder):
-        try:
-            if str(path) not in known:
-                rows.append((path, proposed_for(read_facts(path))))
-        except NavigatorError as error:
-            output.note(f"{path}: {error.message}")
-    return rows
-
-
-def may_add(found: Sequence[tuple[Path, str]]) -> bool:
-    """Ask at the terminal."""
-    return click.confirm(f"Add {plural(len(found), 'project')}?", default=True, err=True)
-
-
-def show_found(found: Sequence[tuple[Path, str]]) -> None:
-    """The repositories and their test commands, on stderr."""
-    rows = [
-        (path, command or "none found: nothing is tested, and no finding can be proved by a test")
-        for path, command in found
-    ]
-    output.table(rows, "repository", "its tests would be run, in the sandbox, by", err=True)
-
-
-def add_all(found: Sequence[tuple[Path, str]]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
-    """Add them; returns the projects, and paths with the reason why they could not be added."""
+    found = list(_below(folder, only_list))
+    if not found:
+        output.note(f"No new repositories below {folder}.")
+    elif not given("--json"):
+        rows = [
+            (path, tests or "none found: nothing is tested, nor any finding proved") for path, tests in found
+        ]
+        output.table(rows, "repository", "its tests would be run, in the sandbox, by", err=True)
     added: list[dict[str, Any]] = []
-    failed, nobody = [], ""
-    for path, tests in found:
+    failed: list[dict[str, str]] = []
+    nobody = ""
+    for path, tests in found if not only_list and _may_add(len(found)) else ():
         try:
             made = session.act(AddProject(path=str(path), check=tests)).data
         except NavigatorError as error:
@@ -239,7 +211,31 @@ def add_all(found: Sequence[tuple[Path, str]]) -> tuple[list[dict[str, Any]], li
         nobody = made["nobody"] or nobody
     if nobody:
         output.prose(nobody, err=True)
-    return added, failed
+    return {"found": [path for path, _ in found], "projects": added, "failed": failed}
+
+
+def _may_add(count: int) -> bool:
+    if given("--yes") or not count:
+        return True
+    if sys.stdin.isatty():
+        return click.confirm(f"Add {plural(count, 'project')}?", default=True, err=True)
+    output.note("There is no terminal to ask at; --yes adds all.")
+    return False
+
+
+def _below(folder: Path, every: bool) -> Iterator[tuple[Path, str]]:
+    from navigator.sandbox.propose import proposed_for
+
+    known: set[str] = set()
+    if not every:
+        with session.reading() as store:
+            known = {held.path for held in store.projects()}
+    for path in find_repositories(folder):
+        try:
+            if str(path) not in known:
+                yield path, proposed_for(read_facts(path))
+        except NavigatorError as error:
+            output.note(f"{path}: {error.message}")
 
 
 @command(project, "list")
@@ -284,7 +280,6 @@ def _tests_words(store: Reader, held: Project) -> str:
 @command(project)
 def show(name: session.ProjectName) -> None:
     """Show one project: its settings, its repository and its tasks."""
-    from navigator.git.facts import read_facts
 
     with session.reading() as store:
         held = store.project(name)
@@ -327,7 +322,6 @@ def project_of(folder: Path) -> str:
     Raises:
         UsageError: the folder is in no repository. RepositoryError: Navigator cannot work on it.
     """
-    from navigator.git.facts import repository_of
 
     top = repository_of(folder)
     if top is None:
@@ -370,7 +364,6 @@ def targets(words: tuple[str, ...]) -> tuple[str, str]:
 
 def _is_commit(word: str) -> bool:
     """Whether the repository of the current folder knows it as a commit or range."""
-    from navigator.git.facts import read_facts, repository_of
 
     top = repository_of(Path.cwd())
     return ".." in word or (

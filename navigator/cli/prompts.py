@@ -11,6 +11,7 @@ from navigator.cli import output
 from navigator.cli.command import Commands, Value, command
 from navigator.cli.session import TaskIds, reading, state_paths
 from navigator.config.paths import config_path, resource_dir
+from navigator.config.settings import load_settings
 from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.model.errors import ConfigError
 from navigator.model.states import Role
@@ -96,7 +97,6 @@ def try_one(ids: TaskIds, *, prompt: Annotated[str, Value("NAME")] = "", role: R
         role: Role to render the prompt for.
     """
     from navigator.actions.preview import try_prompt
-    from navigator.config.settings import load_settings
 
     paths, settings, library = state_paths(), load_settings(), _own()
     with reading(paths) as store:
@@ -133,7 +133,6 @@ def context(
         budget: Target size of the context in tokens; 24,000 by default.
     """
     from navigator.actions.preview import preview
-    from navigator.config.settings import load_settings
 
     paths, settings = state_paths(), load_settings()
     with reading(paths) as store:

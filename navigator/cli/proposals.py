@@ -18,7 +18,16 @@ from navigator.model.text import safe_line
 from navigator.sheet.marks import Kind, facts_of, head, labels, marks, waiting_proposals
 from navigator.sheet.waiting import mark_document, row_head, tips, waiting_document, what_to_do
 from navigator.sheet.waiting import waiting as waits_for_you
-from navigator.sheet.writing import uncertainty_words
+from navigator.sheet.writing import (
+    agent_words,
+    lines_below,
+    looks_of,
+    looks_words,
+    mended_words,
+    record_words,
+    turns_of,
+    uncertainty_words,
+)
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
@@ -173,7 +182,6 @@ def _show_diff(
     store: Reader, proposal: Proposal, known: Card, files: Sequence[FileDiff], other: Proposal | None
 ) -> None:
     """A proposal against its base, with what was said of it; or against another proposal."""
-    from navigator.sheet.writing import record_words
 
     if store.rehearsal:
         output.say("REHEARSAL", bold=True)
@@ -236,7 +244,6 @@ def _check_words(check: CheckResult) -> str:
 def _show_review(store: Reader, proposal: Proposal, known: Card) -> None:
     """How it was made, its checks and marks, and what every reader said."""
     from navigator.sheet.statistics.reviewer import scores, worth_of
-    from navigator.sheet.writing import agent_words, looks_of, looks_words, mended_words, turns_of
 
     state = proposal.landing.state.value if proposal.landing else proposal.state.value
     if newer := Subject.of(store, proposal).newer:
@@ -287,7 +294,6 @@ def _show_reading(review: Review, *, first: bool) -> None:
 
 
 def _say_finding(number: int, finding: Finding, record: str) -> None:
-    from navigator.sheet.writing import lines_below
 
     head = f"       ┃ {number}. {finding.severity.value} · {finding.criterion.value} · {finding.kind.value}"
     head += " · remark (does not count)" if finding.remark else ""

@@ -25,6 +25,7 @@ from navigator.model.errors import Conflict, UsageError
 from navigator.model.records import PreparedProject
 from navigator.model.states import PAST
 from navigator.model.text import SIMULATED, plural, safe_line
+from navigator.sheet.account import account, folded, lines
 from navigator.sheet.statistics.page import (
     PageQuestion,
     Table,
@@ -34,6 +35,7 @@ from navigator.sheet.statistics.page import (
     utc_text,
 )
 from navigator.sheet.statistics.pages import PAGES
+from navigator.sheet.statistics.reviewer import backtest_words, exam_tables, read_backtest
 from navigator.sheet.statistics.revise_rate import comparison
 from navigator.store.reads.statistics import ALIASES, GROUPINGS
 
@@ -162,7 +164,6 @@ def report(
         overwrite: Replace FILE if it exists.
         since: Since this day, e.g. 2026-11-03, or the last 12h, 7d, 8w. Without it: the 24 hours before the newest run ended.
     """
-    from navigator.sheet.account import account
 
     moment = since_utc(since)
     if file is not None:
@@ -177,7 +178,6 @@ def report(
 
 def tell_account(store: Reader, since: str) -> None:
     """Print what happened since a UTC time; "": in the newest night."""
-    from navigator.sheet.account import account, folded, lines
 
     title, *rest = lines(folded(account(store, since)))
     output.say(title, bold=True)
@@ -318,7 +318,6 @@ def run(*, items: AtLeast1 = 20, writer: bool = False) -> None:
 def show() -> None:
     """Show what the reviewer caught and missed, and how often its REVISE is right."""
     from navigator.sheet.statistics.page import PageQuestion, brief
-    from navigator.sheet.statistics.reviewer import exam_tables
 
     with session.reading() as store:
         found = [brief(table) for table in exam_tables(store, PageQuestion())]
@@ -348,7 +347,6 @@ def backtest(
         limit: Bugs per project at most; 40 if not given.
     """
     from navigator.exam.backtest import document
-    from navigator.sheet.statistics.reviewer import read_backtest
 
     moment = datetime.fromisoformat(since_utc(since)).timestamp() if since else 0
     made = prepared({"projects": projects, "limit": limit, "past": True, "since": max(0, int(moment))})
@@ -383,7 +381,6 @@ def _history(one: PreparedProject) -> None:
 def _result(found: Backtest, reviewer: str, items: int) -> None:
     from navigator.exam.backtest import by_size, how_sure, worth_reading
     from navigator.sheet.statistics.page import share_table
-    from navigator.sheet.statistics.reviewer import backtest_words
 
     output.say()
     output.prose(backtest_words(found), bold=True)

@@ -30,7 +30,7 @@ from navigator.engine.following import ConductorClient
 from navigator.figures.intervals import percent_of
 from navigator.model.errors import Conflict
 from navigator.model.models import Swap, age_seconds, utc_now
-from navigator.model.states import LOOP_TASK_STATES, Role
+from navigator.model.states import LOOP_TASK_STATES, CanaryOutcome, Role
 from navigator.model.text import SIMULATED, plural
 
 if TYPE_CHECKING:
@@ -166,7 +166,11 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
     Raises:
         NoConductor: none answers, or it stopped meanwhile.
     """
-    ended, lost = asyncio.Event(), asyncio.Event()
+    ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+    def end(*, swapped: bool) -> None:
+        if not ended.done():
+            ended.set_result(swapped)
 
     def hear(message: dict[str, Any]) -> None:
         live, event = message.get("live"), message.get("event")
@@ -175,9 +179,9 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
             _note_phase(told["phase"], told["state"], float(told.get("seconds") or 0.0), "")
         added = isinstance(event, dict) and event.get("kind") == "swap_added" and event.get("data")
         if added and added.get("to") == role.value:
-            ended.set()
+            end(swapped=True)
 
-    client = ConductorClient(paths.socket, hear, lost.set)
+    client = ConductorClient(paths.socket, hear, lambda: end(swapped=False))
     await client.connect()
     try:
         answer = await client.request("conduct", {"do": "swap", "role": role.value})
@@ -186,16 +190,11 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
             return Swap(to_role=role, strategy=strategy, started=utc_now(), reason="already resident")
         if answer["in_hand"]:
             output.note(f"waiting for {answer['in_hand']} running tasks")
-        waits = [asyncio.create_task(event.wait()) for event in (ended, lost)]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
+        swapped = await ended
     finally:
         with suppress(NoConductor):
             await client.close()
-    if not ended.is_set():
+    if not swapped:
         raise NoConductor("The conductor stopped during the swap.", hint="Run `navigator swap status`.")
     with reading(paths) as store:
         return next(swap for swap in store.swaps(20) if swap.to_role is role)
@@ -209,7 +208,6 @@ async def swap_alone(deps: Dependencies, role: Role, session: int = 0) -> Swap:
     """
     from navigator.engine.swapping import CanaryWatch, confirmed, first_answer, garbage
     from navigator.journey.recovery import Storage
-    from navigator.model.states import CanaryOutcome
 
     strategy = deps.strategy
     origin, started, began = await strategy.resident(), utc_now(), time.monotonic()

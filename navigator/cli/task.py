@@ -18,6 +18,15 @@ from navigator.model.errors import UsageError
 from navigator.model.json_text import read_toml
 from navigator.model.models import Suggestion, Task
 from navigator.model.states import Complexity, TaskKind, TaskState
+from navigator.sheet.writing import (
+    agent_lines,
+    agent_words,
+    agents_document,
+    event_words,
+    look_lines,
+    looks_document,
+    looks_words,
+)
 from navigator.store.lock import read_holder
 
 _LARGEST_FILE = 4 << 20
@@ -164,14 +173,6 @@ def _notes(held: Task) -> str:
 def show(identifier: session.TaskId) -> None:
     """Show one task: its text, its state and why, and its history."""
     from navigator.sheet.variants import predecessor_words, standing_lines, standings, why_it_waits
-    from navigator.sheet.writing import (
-        agent_lines,
-        agent_words,
-        agents_document,
-        look_lines,
-        looks_document,
-        looks_words,
-    )
 
     with session.reading() as store:
         held = store.task(identifier)
@@ -212,7 +213,6 @@ def indented(lines: Iterable[str]) -> list[str]:
 
 def _say_task(found: dict[str, Any], about: list[str], made: list[str]) -> None:
     """A task as `task show` prints it: `about` what it is linked to, `made` how it was written."""
-    from navigator.sheet.writing import event_words
 
     held: Task = found["task"]
     what = f"review of {held.ref}" if held.ref else f"{held.kind.value}, {held.complexity.value}"
