@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -43,6 +43,16 @@ def test_the_whole_way_from_a_repository_to_a_landed_commit_and_back(
     assert "REHEARSAL" in shown
     assert " + # " in shown
 
+    command.run("project", "set", "thing", "--landing", "current")
+    sound = (repository / "thing.py").read_text()
+    (repository / "thing.py").write_text("changed = True\n")
+    refused = command.json("approve", "--yes", proposal["id"], code=1)["decisions"][0]
+    assert refused["landing"] == "refused"
+    assert command.json("undo", "--yes", "P1")["undone"][0]["undone"] is True
+    assert command.json("task", "show", "T1")["task"]["state"] == "awaiting_approval"
+    (repository / "thing.py").write_text(sound)
+    command.run("project", "set", "thing", "--landing", "branch")
+
     landed = command.json("approve", "--yes", proposal["id"])["decisions"][0]
     assert landed["landing"] == "landed"
     branch = landed["ref"].removeprefix("refs/heads/")
@@ -63,6 +73,16 @@ def test_reject_and_send_back(command: Command, repository: Path) -> None:
     command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
     text = "Make the bare URLs of README.md links"
     command.run("task", "add", "thing", text, "--kind", "docs", "--file", "README.md")
+    away = repository.with_name("away")
+    repository.rename(away)
+    failed = command.json("run", "--until", "idle", "--time-scale", "0", code=1)
+    assert (failed["failed"], failed["states"]) == (2, {"failed": 2})
+    away.rename(repository)
+    command.run("task", "retry", "T1")
+    # A failure of an earlier session is none of this one.
+    session = command.json("run", "--until", "idle", "--time-scale", "0")
+    assert (session["failed"], session["states"]) == (0, {"awaiting_approval": 1, "failed": 1})
+    command.run("task", "retry", "T2")
     command.run("run", "--until", "idle", "--time-scale", "0", "--json")
     first, second = command.json("proposals", "--state", "open")["proposals"]
 
@@ -73,8 +93,8 @@ def test_reject_and_send_back(command: Command, repository: Path) -> None:
     task = command.json("task", "show", first["task_id"])["task"]
     told = command.run("task", "show", first["task_id"]).stdout
     assert "queued → generating" in told and "{'" not in told
-    assert f"{first['id']}  attempt 1 round 0" in told
-    assert (task["state"], task["attempt"], task["note"]) == ("queued", 1, "Only in load(), please.")
+    assert f"{first['id']}  attempt 2 round 0" in told
+    assert (task["state"], task["attempt"], task["note"]) == ("queued", 2, "Only in load(), please.")
 
     command.run("reject", second["id"], "--yes")
     assert command.json("task", "show", second["task_id"])["task"]["state"] == "rejected"
@@ -95,6 +115,8 @@ def test_run_without_a_strategy_says_how_to_choose_one(command: Command) -> None
 def test_a_second_conductor_is_refused_and_commands_reach_the_first(
     command: Command, repository: Path
 ) -> None:
+    stopped = command.run("run", "--stop", code=1).stderr
+    assert "No conductor is running." in stopped and "navigator run" not in stopped
     started = command.json("run", "--detach", "--time-scale", "0")
     try:
         assert os.getsid(started["pid"]) == started["pid"], "it outlives the terminal"
@@ -108,21 +130,19 @@ def test_a_second_conductor_is_refused_and_commands_reach_the_first(
         command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
         assert _comes_true(lambda: command.json("task", "show", "T1")["task"]["state"] == "awaiting_review")
     finally:
-        os.kill(started["pid"], signal.SIGTERM)
+        command.run("run", "--stop")
+    assert _comes_true(lambda: command.json("status")["conductor"] is None)
     # Nothing was lost, and the lock comes free: the next session goes on.
     words = ("run", "--until", "idle", "--time-scale", "0")
     assert _comes_true(lambda: command.run(*words, code=None).returncode == 0)
     assert command.json("task", "show", "T1")["task"]["state"] == "awaiting_approval"
 
 
-def _comes_true(condition: object, seconds: float = 60.0) -> bool:
-    assert callable(condition)
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
+def _comes_true(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 60
+    while not (found := condition()) and time.monotonic() < deadline:
         time.sleep(0.1)
-    return False
+    return found
 
 
 @pytest.mark.parametrize(
@@ -207,11 +227,11 @@ def test_projects_of_the_settings_file_are_there_and_override(command: Command, 
         + f'[[project]]\npath = "{repository}"\nname = "named"\nlanding = "current"\n'
         + '[[project]]\npath = "/nonexistent/elsewhere"\n'
     )
-    command.run("run", "--until", "idle", "--time-scale", "0")
+    command.run("gc")
     (held,) = command.json("project", "list")["projects"]
     assert (held["name"], held["landing"], held["source"]) == ("named", "current", "config")
     command.config.write_text('[swap]\nstrategy = "rehearsal"\n')
-    command.run("run", "--until", "idle", "--time-scale", "0")
+    command.run("gc")
     (held,) = command.json("project", "list")["projects"]
     assert held["source"] == "store"
 
@@ -222,35 +242,11 @@ def test_a_project_only_in_the_settings_file_needs_no_command(command: Command, 
     assert command.json("task", "add", "--all", "Say what it does")["tasks"][0]["project"] == "thing"
 
 
-def test_an_approval_that_could_not_land_is_taken_back(command: Command, repository: Path) -> None:
-    command.run("project", "add", str(repository), "--name", "thing")
-    command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
-    command.run("run", "--until", "idle", "--time-scale", "0", "--json")
-    command.run("project", "set", "thing", "--landing", "current")
-    sound = (repository / "thing.py").read_text()
-    (repository / "thing.py").write_text("changed = True\n")
-    approve = ("approve", "--yes", "P1", "--confirm", "unseen")
-    assert command.json(*approve, code=1)["decisions"][0]["landing"] == "refused"
-    assert command.json("undo", "--yes", "P1")["undone"][0]["undone"] is True
-    assert command.json("task", "show", "T1")["task"]["state"] == "awaiting_approval"
-    (repository / "thing.py").write_text(sound)
-    assert command.json(*approve)["decisions"][0]["landing"] == "landed"
-
-
 def test_a_file_that_is_not_there_is_said(command: Command, repository: Path) -> None:
     command.run("project", "add", str(repository), "--name", "thing")
     done = command.run("task", "add", "thing", "Fix it", "--file", "thign.py", "--file", "thing.py")
     assert "has no file thign.py" in done.stderr
     assert "thing.py:" not in done.stderr
-
-
-def test_stop_ends_the_conductor(command: Command) -> None:
-    refused = command.run("run", "--stop", code=1).stderr
-    assert "No conductor is running." in refused
-    assert "navigator run" not in refused
-    command.json("run", "--detach", "--time-scale", "0")
-    command.run("run", "--stop")
-    assert _comes_true(lambda: command.json("status")["conductor"] is None)
 
 
 def test_status_while_a_conductor_ends(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
