@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
@@ -24,6 +24,9 @@ from click.testing import CliRunner
 from navigator.cli.main import main
 from navigator.cli.session import _say_simulated
 from navigator.swap.strategies.rehearsal import MODULE_VARIABLE
+
+if TYPE_CHECKING:
+    from tests.journey.room import Bench
 
 REHEARSAL = '[swap]\nstrategy = "rehearsal"\n'
 
@@ -70,6 +73,11 @@ class Command:
             "NAVIGATOR_TIME_SCALE": "0",
             "COLUMNS": "160",
         }
+
+
+def at(bench: Bench) -> Command:
+    """The command on a bench's state and settings."""
+    return Command(bench.desk.root, bench.desk.config)
 
 
 def _exit_code(words: tuple[str, ...]) -> int:

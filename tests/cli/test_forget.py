@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import at
 from tests.git.world import fingerprint
 from tests.journey.landing_bench import LandingBench
 from tests.journey.support import differences, git
@@ -19,7 +20,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LandingBench:
 
 
 def forgotten(bench: LandingBench, *words: str) -> list[dict[str, Any]]:
-    return list(bench.desk.json("forget", "--yes", *words)["forgotten"])
+    return list(at(bench).json("forget", "--yes", *words)["forgotten"])
 
 
 def test_everything_goes_and_the_repository_is_as_before(bench: LandingBench) -> None:
@@ -43,7 +44,7 @@ def test_a_branch_goes_once_it_is_merged_or_where_that_is_asked_for(bench: Landi
         assert day["place"].endswith("navigator/2026-01-01") and "not merged" in day["reason"]
         assert mine["place"].endswith("navigator/mine") and "not one that Navigator landed" in mine["reason"]
         bench.desk.config.write_text('[swap]\nstrategy = "rehearsal"\n')
-        bench.desk.run("merge", "--yes")
+        at(bench).run("merge", "--yes")
     rows = forgotten(bench, *(["--unmerged"] if asked else []))
     day, mine = (row for row in rows if row["kind"] == "branches")
     assert day["removed"] and not mine["removed"]
@@ -67,8 +68,8 @@ def test_the_cached_flags_of_sglang_go_and_a_repository_that_is_gone_is_named(
 
 def test_what_is_not_to_go_stays(bench: LandingBench) -> None:
     """Not without --yes, not what is to be kept, not what is not Navigator's."""
-    done = bench.desk.run("forget", codes=(2,))
-    assert b"nothing was done" in done.stderr and b"navigator.db" in done.stdout
+    done = at(bench).run("forget", code=2)
+    assert "nothing was done" in done.stderr and "navigator.db" in done.stdout
     assert forgotten(bench, "--keep", "state", "--keep", "settings") == []
     assert bench.desk.config.exists() and bench.desk.paths.database.exists()
     mine = bench.desk.root / "notes.txt"
@@ -81,4 +82,4 @@ def test_what_is_not_to_go_stays(bench: LandingBench) -> None:
 def test_where_nothing_was_made_there_is_nothing_to_remove(bench: LandingBench) -> None:
     forgotten(bench)
     assert not bench.desk.root.exists(), list(bench.desk.root.iterdir())
-    assert bench.desk.json("forget") == {"forgotten": []}
+    assert at(bench).json("forget") == {"forgotten": []}

@@ -12,7 +12,7 @@ from navigator.actions.approve import approval_lines
 from navigator.sheet.writing import mended_words, repair_prompts
 from navigator.tui.review.context import load_review_context
 from navigator.tui.review.words import warning_lines
-from tests.cli.conftest import Command
+from tests.cli.conftest import at
 from tests.journey.room import BAD, GOOD, Room, saying
 from tests.journey.scripted_models import Models, speaking
 from tests.journey.support import git
@@ -27,15 +27,11 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Room]:
         yield Room(tmp_path, models, monkeypatch, project=False)
 
 
-def command_of(room: Room) -> Command:
-    return Command(room.paths.root, room.config)
-
-
 def test_tests_that_fail_before_are_said_and_counted(room: Room) -> None:
     """The base fails without a name: nothing is laid to a proposal, and nothing speaks for it either."""
     room.add(check="exit 3")
     proposal = room.proposal(_made(room))
-    command = command_of(room)
+    command = at(room)
     words = "tests failed before: tests tell nothing here"
     assert "tests fail as before" in command.run("proposals").stdout
     shown = command.run("diff", proposal.id).stdout
@@ -47,7 +43,7 @@ def test_tests_that_fail_before_are_said_and_counted(room: Room) -> None:
 def test_untested_ones_are_named(room: Room) -> None:
     room.add(check="")
     proposal = room.proposal(_made(room))
-    done = command_of(room).run("approve", "--all-reviewed", "--include-unseen", "--yes", "--json")
+    done = at(room).run("approve", "--all-reviewed", "--include-unseen", "--yes", "--json")
     assert json.loads(done.stdout)["decisions"][0]["landing"] == "landed"
     assert f"Note: 1 untested: {proposal.id}" in done.stderr
 
@@ -55,7 +51,7 @@ def test_untested_ones_are_named(room: Room) -> None:
 def test_nothing_is_said_where_tests_passed(room: Room) -> None:
     room.add()
     proposal = room.proposal(_made(room))
-    command = command_of(room)
+    command = at(room)
     refused = command.run("approve", "--all-reviewed", "--yes").stdout
     assert f"1 proposal waits, only not looked at yet. `navigator diff {proposal.id}` shows it" in refused
     command.run("diff", proposal.id)
@@ -72,7 +68,7 @@ def test_what_failed_lands_by_name_only(room: Room) -> None:
     room.models.write = saying(BAD)
     room.add()
     proposal = room.proposal(_made(room))
-    command = command_of(room)
+    command = at(room)
     assert "tests failed first, 2 repairs did not fix them" in command.run("diff", proposal.id).stdout
     for stdin in ("", "n\n", "y\n"):
         refused = command.run("approve", proposal.id, code=2, input=stdin)
@@ -90,7 +86,7 @@ def test_mended_tests_are_said_and_stand_in_the_commit(room: Room) -> None:
     path = room.add()
     proposal = room.proposal(_made(room))
     words = "tests failed first, fixed in 1 repair"
-    command = command_of(room)
+    command = at(room)
     assert words in command.run("diff", proposal.id).stdout
     context = load_review_context(room.read(), proposal.id)
     (line,) = warning_lines(context, context.current, (), 120)
