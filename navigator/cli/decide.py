@@ -229,12 +229,12 @@ def merge(projects: session.ProjectNames = ()) -> None:
             output.say(f"  {safe_line(line)}")
     if waiting:
         session.confirmed("Merge them?" if len(waiting) > 1 else "Merge it?")
-    rows = [{"project": name} | _merged(facts, branch) for name, facts, branch in waiting]
+    rows = [{"project": name} | _merge_row(facts, branch) for name, facts, branch in waiting]
     output.show({"merges": rows}, lambda found: _say_merged(found["merges"]))
     sys.exit(int(any(row["reason"] for row in rows)))
 
 
-def _merged(facts: RepoFacts, branch: str) -> dict[str, str]:
+def _merge_row(facts: RepoFacts, branch: str) -> dict[str, str]:
     """The commit that a branch of Navigator's was merged as, or why it could not be."""
     try:
         # Read again: the branch before it may have moved HEAD.

@@ -169,6 +169,7 @@ def forget(
     lock = StateLock(paths)
     if paths.root.is_dir() and not lock.acquire(patience=2.0):
         raise Conflict("A conductor is running.", hint="`navigator run --stop` ends it.")
+    click.get_current_context().call_on_close(lock.release)  # also where the answer is no
     found = [one for one in _find_traces(paths, unmerged) if one.kind not in keep]
     goes = [one for one in found if not one.kept]
     for one in () if given("--json") else found:

@@ -26,7 +26,7 @@ from tests.journey.support import Desk, make_repository
 from tests.tui.world import NOW, fill, stamp
 
 WHOLE = float(os.environ.get("NAVIGATOR_FUZZ_SECONDS", "20")) > 60
-SAMPLE = 12
+SAMPLE = 6
 """Columns that are damaged by default, always the same ones."""
 
 STATISTICS = ("summary", "reviewer", "outcomes", "cost", "writing")
@@ -230,7 +230,7 @@ READING = (
     ["stats", "outcomes"],
     ["task", "cancel", "T3"],
 )
-DAMAGES = 12
+DAMAGES = 8
 
 
 @pytest.fixture(scope="module")
