@@ -23,7 +23,7 @@ from tests.engines.llama import ROOT, Server, cached, free_port, lacking
 REQUIREMENTS = ROOT / "engines" / "sglang-requirements.txt"
 SHIM = ROOT / "engines" / "sglang_cpu"
 CONTEXT = 4096
-_PATIENCE = 180.0
+_PATIENCE = 300.0
 
 
 def home() -> Path:

@@ -96,6 +96,7 @@ def test_rounds_are_fitted_and_the_rule_is_replayed(runs: list[Run]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # two servers start, which takes minutes each where many tests share two cores
 def test_the_counters_of_sglang_with_drafts_from_past_text(sglang_engine: Server, tmp_path: Path) -> None:
     options = ("--speculative-algorithm", "NGRAM", "--speculative-num-draft-tokens", "4")
     more = ("--speculative-ngram-max-bfs-breadth", "1", "--attention-backend", "torch_native")
