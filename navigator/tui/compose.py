@@ -21,14 +21,13 @@ from navigator.model.states import Complexity, TaskKind
 from navigator.model.text import safe_line
 from navigator.tui.base import ComposeFor, begin
 from navigator.tui.deck_snapshot import DeckSnapshot
-from navigator.tui.dialogs import PickDialog
+from navigator.tui.dialogs import Editor, PickDialog
 from navigator.tui.keys import Action
 from navigator.tui.prefs import DraftKeeper
 from navigator.tui.terminal import open_in_editor
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.cells import Piece, clip, cropped, fit, justified
 from navigator.tui.widgets.page import PieceLines
-from navigator.tui.widgets.panels import Editor
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen
 

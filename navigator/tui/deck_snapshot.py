@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from navigator.figures.swaps import usual_swap
 from navigator.model.states import ENDED_TASK_STATES, Needs, Role, TaskState
 from navigator.model.text import plural
-from navigator.schedule.forecast import PUBLISHED
 from navigator.sheet.marks import beside, overlapping, places_of
 from navigator.sheet.waiting import risk_order
 
@@ -196,8 +194,6 @@ def short_model(name: str) -> str:
 CHARS_PER_TOKEN = 3.2
 """Bytes of source code in a token of the Qwen family, roughly: what streams are shown with before the server counts."""
 
-_PUBLISHED_SWAPS = {Role.REVIEWER.value: PUBLISHED.swap_in, Role.GENERATOR.value: PUBLISHED.swap_back}
-
 
 @dataclass(frozen=True, slots=True)
 class SwapBar:
@@ -224,10 +220,13 @@ def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapB
     Each phase gets the share of the bar that its measured median gives it; within a phase the clock moves the bar, and
     it stops short of the phase's end until the phase has ended.
     """
+    from navigator.figures.swaps import usual_swap
+    from navigator.schedule.forecast import PUBLISHED
+
     measured = usual_swap(swaps, progress.origin, progress.to)
     seconds = now - progress.begun
     if measured is None or measured.seconds is None:
-        expected = _PUBLISHED_SWAPS.get(progress.to, PUBLISHED.swap_in)
+        expected = PUBLISHED.swap_back if progress.to == Role.GENERATOR else PUBLISHED.swap_in
         return SwapBar(seconds, expected, min(0.95, seconds / expected), "published")
     expected = measured.seconds.median
     usual = {name: summary.median for name, summary in measured.phases.items()}

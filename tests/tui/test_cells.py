@@ -25,8 +25,8 @@ from navigator.tui.widgets.cells import (
     right,
     rows_needed,
     wrap,
-    wrap_words,
 )
+from navigator.tui.widgets.markdown import wrap_words
 from tests.tui.diff.samples import TEXT
 
 anything = st.text(max_size=40)

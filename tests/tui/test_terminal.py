@@ -165,16 +165,6 @@ def test_clean_lines_are_not_copied() -> None:
     assert InertFilter().apply(segments, BLACK) is segments
 
 
-def test_blanks_make_room_before_text_does() -> None:
-    made = InertFilter().apply([Segment("a\u200bb"), Segment(" " * 12), Segment("end")], BLACK)
-    assert "".join(segment.text for segment in made) == "a<U+200B>b" + " " * 4 + "end"
-
-
-def test_the_clipboard_is_bounded() -> None:
-    assert terminal.clipboard_sequence("hi") == "\x1b]52;c;aGk=\x07"
-    assert terminal.clipboard_sequence("x" * 60_000) is None
-
-
 def test_a_notification_carries_no_escape_of_its_text() -> None:
     sequence = terminal.notification_sequence("7 wait\x1b]0;x\x07")
     assert sequence.count("\x1b") == 1

@@ -201,31 +201,11 @@ class Trees:
             return self._opened[project.id]
 
 
-# Choosing hunks in Review: which are chosen, and whether they can be.
+# Choosing hunks in Review: whether they can be chosen.
 
 
 OTHERWISE = "Choose hunks of the whole change (= switches), without more context (enter on a hunk's header)."
 """Why none can be chosen in a diff that is not the one the reviewer saw."""
-
-
-class HunkChoice:
-    """Which hunks are chosen, by proposal and tree: a choice is kept while other proposals are shown."""
-
-    def __init__(self) -> None:
-        self._chosen: dict[tuple[str, str], frozenset[str]] = {}
-
-    def of(self, shown: Proposal) -> frozenset[str]:
-        """The labels that are chosen of a proposal."""
-        return self._chosen.get((shown.id, shown.tree), frozenset())
-
-    def toggle(self, shown: Proposal, labels: Collection[str]) -> None:
-        """Choose these too, or none of them where all were chosen."""
-        wanted, held = frozenset(labels), self.of(shown)
-        self._chosen[shown.id, shown.tree] = held - wanted if wanted <= held else held | wanted
-
-    def forget(self, proposal: str) -> None:
-        """A decision was made: nothing of it is chosen any more."""
-        self._chosen = {key: labels for key, labels in self._chosen.items() if key[0] != proposal}
 
 
 def labels_of(files: Sequence[FileDiff]) -> list[str]:

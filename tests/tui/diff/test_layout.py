@@ -23,7 +23,7 @@ from navigator.tui.diff.layout import (
 )
 from navigator.tui.diff.paint import Painter, Scene
 from navigator.tui.theme import THEMES, palette_for
-from tests.tui.diff.samples import COMMENTS, FILES, FINDINGS, comments_on, diffs, finding
+from tests.tui.diff.samples import FILES, comments_on, diffs, finding
 
 MODES = st.sampled_from(["unified", "split"])
 
@@ -113,10 +113,13 @@ def test_findings_go_to_their_line_their_hunk_their_file_or_the_top() -> None:
         FindingNote("loose", finding(anchored=False)),
     ]
     placement = place(FILES, notes)
-    assert placement.lines == {LineRef(1, 1, 12): [0], LineRef(1, 1, 10): [1]}
-    assert placement.hunks == {(1, 1): [2, 3]}
-    assert placement.files == {1: [4]}
-    assert placement.top == [5, 6]
+    assert placement.at == {
+        LineRef(1, 1, 12): [0],
+        LineRef(1, 1, 10): [1],
+        LineRef(1, 1): [2, 3],
+        LineRef(1): [4],
+        LineRef(): [5, 6],
+    }
     assert placement.elsewhere == {2, 3, 4, 5, 6}
 
 
@@ -127,7 +130,7 @@ def test_the_heaviest_finding_is_first_and_comments_last() -> None:
         FindingNote("blocker", finding(severity="blocker")),
         FindingNote("minor", finding(severity="minor")),
     ]
-    assert place(FILES, notes).lines == {LineRef(1, 1, 12): [2, 3, 1, 0]}
+    assert place(FILES, notes).at == {LineRef(1, 1, 12): [2, 3, 1, 0]}
 
 
 def test_a_renamed_file_is_found_by_either_name() -> None:
@@ -136,10 +139,4 @@ def test_a_renamed_file_is_found_by_either_name() -> None:
     renamed = FileDiff("R100", "before.py", "after.py", hunks=(hunk,))
     assert line.old == 1
     comments = [LineComment("a", "before.py", 1, "?", "old"), LineComment("b", "after.py", 1, "?", "old")]
-    assert place([renamed], comments).lines == {LineRef(0, 0, 0): [0, 1]}
-
-
-def test_the_sample_has_findings_of_every_sort() -> None:
-    placement = place(FILES, (*FINDINGS, *COMMENTS))
-    assert placement.top == [1]
-    assert len(placement.lines) == 4
+    assert place([renamed], comments).at == {LineRef(0, 0, 0): [0, 1]}
