@@ -12,8 +12,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from navigator.git.scope import fits
-from navigator.model.models import read_words
 from navigator.model.states import CheckOutcome, ProposalState, TaskState, Verdict
+from navigator.model.text import read_words
 
 if TYPE_CHECKING:
     from navigator.model.models import Proposal

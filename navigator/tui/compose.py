@@ -301,16 +301,11 @@ class ComposeScreen(NavScreen):
         await self._look_at([known[n] for n in self._sheet.projects if n in known and n not in self._bases])
         bases = [self._bases[name] for name in self._sheet.projects if name in self._bases]
         paths = dict.fromkeys(path for base in bases for path in base.paths)
-        holders: dict[str, list[str]] = {}
-        for base in bases if len(bases) > 1 else ():
-            for path in base.paths:
-                holders.setdefault(path, []).append(base.project)
         chosen = await self.app.push_screen_wait(
             PickDialog(
                 "Which files?",
                 list(paths),
                 chosen=self._sheet.files,
-                about=lambda path: shortened(holders.get(path, []), 2),
                 empty="No files there.",
             )
         )

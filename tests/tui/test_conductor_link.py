@@ -145,13 +145,10 @@ async def test_without_a_conductor_things_are_done_here(state: StatePaths) -> No
         "task.add", {"tasks": [{"project": "billing", "text": "Say it in euros"}]}
     )
     assert answer["tasks"][0]["state"] == "queued"
+    with pytest.raises(NoConductor):
+        await line.link.request("conduct", {"do": "review"})
     with pytest.raises(NavigatorError, match="There is no project"):
         await line.link.request("task.add", {"tasks": [{"project": "nowhere", "text": "x"}]})
-
-
-async def test_without_a_conductor_nothing_is_hurried(state: StatePaths) -> None:
-    with pytest.raises(NoConductor):
-        await Line(state).link.request("conduct", {"do": "review"})
 
 
 async def test_a_conductor_that_cannot_start_says_why(empty_state: StatePaths) -> None:

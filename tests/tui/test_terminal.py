@@ -97,14 +97,6 @@ def test_a_signal_leaves_the_terminal_as_it_was(state: StatePaths, number: signa
         assert terminal.written.rindex(b"\x1b[?25h") > terminal.written.rindex(b"WAITING FOR YOU")
 
 
-def test_q_leaves(state: StatePaths) -> None:
-    with screens(state) as terminal:
-        terminal.read(until=b"WAITING FOR YOU")
-        os.write(terminal.fd, b"q")
-        assert terminal.ended() == 0
-        assert _LEAVE_ALTERNATE in terminal.written
-
-
 def test_a_closed_terminal_ends_the_screens(state: StatePaths) -> None:
     with screens(state) as terminal:
         terminal.read(until=b"WAITING FOR YOU")
@@ -136,7 +128,7 @@ def test_nothing_raw_of_what_others_wrote_reaches_the_terminal(empty_state: Stat
         os.write(terminal.fd, b"G\r")
         terminal.read(until=b"Report")  # the deck says REPORT
         os.write(terminal.fd, b"q")
-        terminal.ended()
+        assert terminal.ended() == 0 and _LEAVE_ALTERNATE in terminal.written
         text = terminal.written.decode("utf-8", "replace")
     assert "<U+202E>" in text and "<U+200B>" in text and "<U+009B>" in text
     assert "]52;c;b3duZWQ=" in text

@@ -186,7 +186,8 @@ class ReviewScreen(NavScreen):
             self.diff.annotate(notes, comments)
             return
         self._drawn = pair
-        self._say("" if files else self._nothing(shown))
+        nothing = "is identical to the round before" if self.between else "changes nothing"
+        self._say("" if files else f"{shown.id} {nothing}.")
         self.diff.show(files, notes, comments)
         self._mark_chosen(shown)
         for note in notes:
@@ -219,11 +220,6 @@ class ReviewScreen(NavScreen):
         """What the diff is against: the base, or the round before."""
         place = context.index(shown.id)
         return context.versions[place - 1].tree if self.between and place > 0 else shown.base_commit
-
-    def _nothing(self, shown: Proposal) -> str:
-        if self.between:
-            return f"{shown.id} is identical to the round before."
-        return f"{shown.id} changes nothing."
 
     def _say(self, words: str) -> None:
         """A message in place of the diff; "" shows the diff."""

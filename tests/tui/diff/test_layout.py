@@ -11,18 +11,13 @@ from navigator.model.diff import DiffLine, FileDiff
 from navigator.tui.diff.layout import (
     DiffRow,
     FindingNote,
-    Layout,
     LineComment,
     LineRef,
     Mode,
     RowKind,
     build_rows,
-    hidden_above,
     place,
-    row_of_line,
 )
-from navigator.tui.diff.paint import Painter, Scene
-from navigator.tui.theme import THEMES, palette_for
 from tests.tui.diff.samples import FILES, comments_on, diffs, finding
 
 MODES = st.sampled_from(["unified", "split"])
@@ -56,50 +51,6 @@ def test_every_line_is_there_once_and_in_order(
             )
     assert Counter(row.a for row in rows if row.kind == RowKind.BOX) == Counter(range(len(comments)))
     assert [row.file for row in rows if row.kind == RowKind.FILE] == list(range(len(files)))
-
-
-@given(st.data(), diffs(), MODES, st.integers(1, 120), st.booleans())
-def test_screen_lines_and_rows_agree(
-    data: st.DataObject, files: list[FileDiff], mode: Mode, width: int, wrap: bool
-) -> None:
-    comments = data.draw(comments_on(files))
-    placement = place(files, comments)
-    rows = build_rows(files, placement, mode)
-    painter = Painter(
-        Scene(files, comments, placement.elsewhere), palette_for(THEMES[0]), mode=mode, width=width, wrap=wrap
-    )
-    layout = Layout(rows)
-    layout.measure(files, painter.text_widths if wrap else None, painter.box_height)
-    walked = [layout.at(y) for y in range(layout.total)]
-    expected = [(index, sub) for index in range(len(rows)) for sub in range(layout.height(index))]
-    assert walked == expected
-    assert [layout.top(index) for index in range(len(rows))] == [
-        y for y, (_, sub) in enumerate(walked) if sub == 0
-    ]
-
-
-@given(diffs(), MODES)
-def test_a_line_is_found_in_its_row(files: list[FileDiff], mode: Mode) -> None:
-    rows = rows_for(files, [], mode)
-    layout = Layout(rows)
-    for f, file in enumerate(files):
-        for h, hunk in enumerate(file.hunks):
-            for line in range(len(hunk.lines)):
-                index = row_of_line(layout, LineRef(f, h, line))
-                assert index is not None
-                assert line in (rows[index].a, rows[index].b)
-                assert rows[index][1:3] == (f, h)
-
-
-def test_removed_and_added_lines_of_a_change_stand_side_by_side() -> None:
-    rows = [row for row in rows_for(FILES, [], "split") if row[1:3] == (2, 0) and row.kind == RowKind.PAIR]
-    assert [(row.a, row.b) for row in rows] == [(0, 0), (1, 1), (2, 4), (3, 5), (-1, 6)]
-
-
-def test_hidden_lines_are_counted_between_hunks() -> None:
-    totals = FILES[1]
-    assert [hidden_above(totals, hunk) for hunk in range(3)] == [2, 3, 23]
-    assert hidden_above(FILES[0], 0) == hidden_above(FILES[4], 0) == 0
 
 
 def test_findings_go_to_their_line_their_hunk_their_file_or_the_top() -> None:

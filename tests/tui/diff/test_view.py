@@ -255,10 +255,9 @@ async def test_a_remark_taller_than_the_screen_is_read_by_stepping() -> None:
         assert view.current_key == ""
 
 
-@pytest.mark.parametrize("theme", [THEMES[0].name, "navigator-ansi"])
-async def test_without_colour_the_words_are_the_same(monkeypatch: pytest.MonkeyPatch, theme: str) -> None:
+async def test_without_colour_the_words_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    async with sample_app(theme=theme).run_test(size=(80, 24)) as pilot:
+    async with sample_app().run_test(size=(80, 24)) as pilot:
         view = await settle(pilot)
         go_to_finding(view, "major")
         await pilot.pause()
