@@ -24,7 +24,7 @@ from navigator.tui.conductor_link import ConductorLink
 from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.feed import DataFeed
 from navigator.tui.keys import Keymap
-from navigator.tui.prefs import Prefs
+from navigator.tui.prefs import DraftKeeper, Prefs
 from navigator.tui.widgets.strip import StripFacts, strip_facts
 
 if TYPE_CHECKING:
@@ -87,6 +87,11 @@ class BaseApp(App[None], inherit_bindings=False):
         return given() if callable(given) else given
 
     @cached_property
+    def drafts(self) -> DraftKeeper:
+        """Where what is written goes until it is sent."""
+        return DraftKeeper(self.link.request, lambda told: self.toast(told, "warning"))
+
+    @cached_property
     def strip_facts(self) -> StripFacts:
         """What the strip needs of the settings."""
         return strip_facts(self.settings, self.keymap.shown("app.start_conductor"))
@@ -104,7 +109,8 @@ class BaseApp(App[None], inherit_bindings=False):
         self.set_interval(_TICK, self._tick)
 
     async def on_unmount(self) -> None:
-        """Stop the reading threads."""
+        """Keep what is unfinished, and stop the reading threads."""
+        await self.drafts.close()
         self.feed.close()
 
     # The store and the conductor

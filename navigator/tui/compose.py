@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 from pydantic import Field, ValidationError
 from textual import work
@@ -23,7 +23,6 @@ from navigator.tui.base import ComposeFor, begin
 from navigator.tui.deck_snapshot import DeckSnapshot
 from navigator.tui.dialogs import Editor, PickDialog
 from navigator.tui.keys import Action
-from navigator.tui.prefs import DraftKeeper
 from navigator.tui.terminal import open_in_editor
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.cells import Piece, clip, cropped, fit, justified
@@ -61,11 +60,6 @@ class ComposeScreen(NavScreen):
         self._restored = False
         self._wanted: ComposeFor | None = None
 
-    @cached_property
-    def drafts(self) -> DraftKeeper:
-        """Where what is typed goes."""
-        return DraftKeeper(self.app.link.request, lambda told: self.app.toast(told, "warning"))
-
     def compose_body(self) -> ComposeResult:
         """The fields; warnings; the text."""
         yield RowList[str](lambda name: name, self._draw_field, id="fields")
@@ -80,10 +74,6 @@ class ComposeScreen(NavScreen):
         self.fields.set_rows(FIELDS)
         self.query_one("#warnings", PieceLines).show(self._warnings)
         self._restore()
-
-    async def on_unmount(self) -> None:
-        """Keep it."""
-        await self.drafts.close()
 
     @property
     def editor(self) -> Editor:
@@ -107,7 +97,7 @@ class ComposeScreen(NavScreen):
         except NavigatorError as error:
             self.app.toast(str(error), "warning")
             held = ""
-        self.drafts.seed(DRAFT_KEY, held)
+        self.app.drafts.seed(DRAFT_KEY, held)
         found = Sheet.from_draft(held)
         if found.text and not self.editor.text:
             self.editor.load_text(found.text)
@@ -141,7 +131,7 @@ class ComposeScreen(NavScreen):
             self._keep()
 
     def _keep(self) -> None:
-        self.drafts.keep(DRAFT_KEY, self.sheet.draft())
+        self.app.drafts.keep(DRAFT_KEY, self.sheet.draft())
 
     def _change(self, **fields: object) -> None:
         """Another kind, other projects, other files."""
@@ -230,13 +220,10 @@ class ComposeScreen(NavScreen):
                 self._looking.discard(project.name)
             self._redraw()
 
-    async def _flush(self) -> None:
-        await self.drafts.flush()
-
     def on_screen_suspend(self) -> None:
         """Save the draft at once, and read the projects again when coming back."""
         self._bases.clear()
-        begin(self, self._flush, group="flush")
+        begin(self, self.app.drafts.flush, group="flush")
 
     # Actions
 
@@ -364,7 +351,7 @@ class ComposeScreen(NavScreen):
         self.editor.load_text("")
         self._sheet = Sheet(projects=sheet.projects)
         self._change()
-        await self.drafts.flush()
+        await self.app.drafts.flush()
         await self.app.run_action("back", self.app)
 
 

@@ -19,7 +19,6 @@ from navigator.model.errors import MissingPart
 from navigator.model.text import safe_text
 from navigator.tui.base import BaseApp
 from navigator.tui.keys import SCOPES, TERMS, TITLES, Keymap, bindings_of, in_group, shown_key
-from navigator.tui.prefs import DraftKeeper
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.markdown import wrapped
 from navigator.tui.widgets.page import Line, Page, PieceLines
@@ -112,7 +111,6 @@ class NoteDialog(ConfirmDialog):
         lines: what to know before answering.
         key: the draft's key.
         text: the draft.
-        drafts: keeps it.
         needed: why an empty note is refused; "" where it is optional.
         placeholder: shown while the note is empty.
         yes: what the key that sends does.
@@ -127,7 +125,6 @@ class NoteDialog(ConfirmDialog):
         *,
         key: str,
         text: str,
-        drafts: DraftKeeper,
         needed: str = "",
         placeholder: str = "a note (optional)",
         yes: str = "send",
@@ -135,7 +132,6 @@ class NoteDialog(ConfirmDialog):
         super().__init__(question, lines, yes=yes)
         self._key = key
         self._text = text
-        self._drafts = drafts
         self._needed = needed
         self._placeholder = placeholder
 
@@ -157,7 +153,7 @@ class NoteDialog(ConfirmDialog):
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Keep the draft."""
-        self._drafts.keep(self._key, event.text_area.text)
+        self.app.drafts.keep(self._key, event.text_area.text)
 
     def action_send(self) -> None:
         """Keep what is written."""

@@ -15,7 +15,6 @@ from navigator.model.states import ProposalState
 from navigator.tui.base import BaseApp
 from navigator.tui.diff.layout import LineComment, Side, find_file, find_line
 from navigator.tui.diff.view import DiffView
-from navigator.tui.prefs import DraftKeeper
 from navigator.tui.review.context import ReviewContext, comment_key
 from navigator.tui.verbs import send
 
@@ -69,17 +68,17 @@ def _quote(diff: DiffView) -> str:
     return "" if ref is None else diff.files[ref.file].hunks[ref.hunk].lines[ref.line].text
 
 
-async def save(app: BaseApp, place: KeepComment, text: str, drafts: DraftKeeper) -> None:
+async def save(app: BaseApp, place: KeepComment, text: str) -> None:
     """Keep a finished comment and drop its draft; an emptied one is removed. What cannot be kept stays a draft."""
     try:
         if text.strip() != place.text:
             await send(app, place.model_copy(update={"text": text.strip()}))
     except NavigatorError as error:
-        drafts.keep(comment_key(place), text)
+        app.drafts.keep(comment_key(place), text)
         app.toast(f"{error} Your text is kept as a draft.", "error")
     else:
-        drafts.keep(comment_key(place), "")
-    await drafts.flush()
+        app.drafts.keep(comment_key(place), "")
+    await app.drafts.flush()
 
 
 # Looking closer in Review, as functions of the diff view: search, what is copied, which file the editor opens.

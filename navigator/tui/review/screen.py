@@ -31,7 +31,6 @@ from navigator.tui.dialogs import NoteDialog
 from navigator.tui.diff.layout import LineComment, Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.keys import Action
-from navigator.tui.prefs import DraftKeeper
 from navigator.tui.review import comments
 from navigator.tui.review.comments import OTHERWISE, Trees, labels_of, why_not_chosen
 from navigator.tui.review.context import (
@@ -86,11 +85,6 @@ class ReviewScreen(NavScreen):
         """Where diffs and files come from."""
         return Trees(self.app.paths)
 
-    @cached_property
-    def drafts(self) -> DraftKeeper:
-        """Where unfinished comments go."""
-        return DraftKeeper(self.app.link.request, lambda told: self.app.toast(told, "warning"))
-
     def compose_body(self) -> ComposeResult:
         """Head, warnings, diff, and what opens at the foot."""
         yield PieceLines(id="head")
@@ -107,10 +101,6 @@ class ReviewScreen(NavScreen):
         self.watch(self.diff, "mode", lambda mode: self.app.prefs.set("diff.mode", mode), init=False)
         keep_wrap = partial(self.app.prefs.set, "diff.wrap")
         self.watch(self.diff, "wrap", lambda wrap: keep_wrap("yes" if wrap else "no"), init=False)
-
-    async def on_unmount(self) -> None:
-        """Keep what is unfinished."""
-        await self.drafts.close()
 
     @property
     def diff(self) -> DiffView:
@@ -165,7 +155,7 @@ class ReviewScreen(NavScreen):
             return
         self.context = context
         for key, text in context.drafts.items():
-            self.drafts.seed(key, text)
+            self.app.drafts.seed(key, text)
         self.draw_head()
         await self._draw_diff(context)
 
@@ -550,14 +540,13 @@ class ReviewScreen(NavScreen):
             quoted,
             key=comment_key(place),
             text=text,
-            drafts=self.drafts,
             placeholder="a comment",
             yes="save",
         )
         written: str | None = await self.app.push_screen_wait(dialog)
         if written is not None:
-            await comments.save(self.app, place, written, self.drafts)
-        await self.drafts.flush()
+            await comments.save(self.app, place, written)
+        await self.app.drafts.flush()
         await self.reload()
 
     # Looking closer
