@@ -105,7 +105,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         for theme in THEMES:
             self.register_theme(theme)
         chosen = self.prefs.get("theme", DEFAULT_THEME)
-        self.theme = chosen if chosen in self.available_themes else DEFAULT_THEME
+        self.theme = chosen if chosen in [theme.name for theme in THEMES] else DEFAULT_THEME
         self.set_keymap(self.keymap.textual())
 
     async def on_event(self, event: Event) -> None:

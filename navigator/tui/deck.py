@@ -80,7 +80,7 @@ class DeckScreen(NavScreen):
                 yield RowList["Card"](_task_of, draw.draw_work, heading=self._work_heading, id="work")
                 yield RowList["Card"](_task_of, draw.draw_ended, heading=self._ended_heading, id="ended")
         yield Input(
-            placeholder="words  project:name  is:revise policy overlap failed unseen variant existing …",
+            placeholder="words  project:name  is:revise confirm overlap failed unseen variant existing …",
             id="filter",
         )
 
