@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import work
 from textual.app import ComposeResult
@@ -257,8 +257,10 @@ class BatchDialog(Dialog):
 
     # Keys
 
-    def _change(self, ids: Collection[str], **changes: Any) -> None:
-        held = tuple(replace(one, **changes) if one.id in ids else one for one in self._facts.candidates)
+    def _include(self, ids: Collection[str], included: bool) -> None:
+        held = tuple(
+            replace(one, included=included) if one.id in ids else one for one in self._facts.candidates
+        )
         self._facts = replace(self._facts, candidates=held)
         self._show()
         following = next((c for c in self._facts.candidates if c.left_out == NOT_SEEN), None)
@@ -275,12 +277,12 @@ class BatchDialog(Dialog):
         candidate = self._current
         if candidate is None or candidate.reason or candidate.seen or not self.ready:
             return
-        self._change([candidate.id], included=not candidate.included)
+        self._include([candidate.id], not candidate.included)
 
     def action_include_all(self) -> None:
         """Include every one that is only left out because it was not seen."""
         if self._stage == "asking" and self.ready:
-            self._change([candidate.id for candidate in self._facts.candidates], included=True)
+            self._include([candidate.id for candidate in self._facts.candidates], True)
 
     def accept(self) -> None:
         """Decide, then say what became of each."""
