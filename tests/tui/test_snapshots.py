@@ -15,7 +15,9 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp
 from navigator.tui.deck_snapshot import LiveStatus, SwapProgress
+from navigator.tui.dialogs import HelpScreen
 from navigator.tui.widgets import strip as strip_text
+from navigator.tui.widgets.page import Page
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, looks, until
 
@@ -88,6 +90,7 @@ async def in_the_terminals_colours(app: NavigatorApp, pilot: Pilot[Any]) -> None
 
 async def help_page(app: NavigatorApp, pilot: Pilot[Any]) -> None:
     await pilot.press("question_mark")
+    await until(pilot, lambda: isinstance(app.screen, HelpScreen) and bool(app.screen.query_one(Page).lines))
 
 
 async def task_page(app: NavigatorApp, pilot: Pilot[Any]) -> None:
