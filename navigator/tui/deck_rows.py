@@ -259,7 +259,7 @@ def parse_query(text: str) -> Query:
 
 def _names_of(card: Card) -> set[str]:
     """The words after `is:` that find a task: its verdict, its marks, its state, and what it is."""
-    names = {mark.kind.value for mark in marks(card)} | {card.state.value, card.landing}
+    names = {card.state.value, card.landing, *(mark.kind.value for mark in marks(card) if card.proposal)}
     names.add("suggestions" if card.suggestions else "report" if card.report else "")
     names.add("variant" if card.variants > 1 else "")
     return names | ({card.verdict.value.lower()} if card.verdict else set())
