@@ -1,4 +1,4 @@
-"""Every column of every table with eight damages: each command that reads it ends with an exit code and a sentence."""
+"""Damaged rows and pages: each command, and a session, ends with an exit code, a sentence and the newest backup."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ import pytest
 
 from navigator.cli.main import main
 from navigator.config.paths import StatePaths
-from navigator.store.database import back_up
+from navigator.model.states import TaskState
+from navigator.store.database import back_up, open_writer
 from navigator.store.schema import schema
+from navigator.store.writes.writer import Store
+from tests.journey.support import Desk, make_repository
 from tests.tui.world import NOW, fill, stamp
 
 WHOLE = float(os.environ.get("NAVIGATOR_FUZZ_SECONDS", "20")) > 60
-SAMPLE = 12
+SAMPLE = 6
 """Columns that are damaged by default, always the same ones."""
 
 STATISTICS = ("summary", "reviewer", "outcomes", "cost", "writing")
@@ -215,3 +218,111 @@ def test_no_damage_of_a_column_ends_in_a_traceback(
             if error and not (error.startswith("navigator: ") and offered):
                 broken.append((kind, words, error))
     assert not broken, "\n".join(map(str, broken))
+
+
+READING = (
+    ["status"],
+    ["project", "list"],
+    ["task", "list"],
+    ["task", "show", "T7"],
+    ["proposals", "--all"],
+    ["stats", "reviewer"],
+    ["stats", "outcomes"],
+    ["task", "cancel", "T3"],
+)
+DAMAGES = 8
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> StatePaths:
+    paths = StatePaths(tmp_path_factory.mktemp("sound") / "state").ensure()
+    with closing(open_writer(paths.database)) as connection:
+        store = Store(connection)
+        with store.transaction() as tx:
+            project = tx.add_project(name="thing", path="/nowhere/thing")
+            for number in range(120):
+                task = tx.add_task(project.id, f"Task {number}: {'words ' * 40}")
+                if number % 3 == 0:
+                    tx.set_task_state(task.id, TaskState.CANCELLED, reason="changed my mind")
+        back_up(connection, paths.backups, label="daily")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return paths
+
+
+@pytest.mark.parametrize("seed", range(DAMAGES))
+def test_no_damaged_page_ends_in_a_traceback(
+    seed: int,
+    pages: StatePaths,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    state = tmp_path / "state"
+    shutil.copytree(pages.root, state)
+    chance = random.Random(seed)
+    database = state / "navigator.db"
+    content = bytearray(database.read_bytes())
+    if seed % 4 == 0:
+        content = content[: chance.randrange(600, len(content))]
+    else:
+        for _ in range(1 + seed % 6):
+            start = chance.randrange(100, len(content) - 600)
+            length = chance.choice((4, 40, 500))
+            content[start : start + length] = chance.choice(
+                (bytes(length), b"\xff" * length, chance.randbytes(length))
+            )
+    database.write_bytes(content)
+    monkeypatch.setenv("NAVIGATOR_STATE", str(state))
+    monkeypatch.delenv("NAVIGATOR_CONFIG", raising=False)
+    for words in READING:
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        said = capsys.readouterr().err
+        if ended.value.code and "damaged" in said:
+            assert str(state / "backups") in said, words
+        else:
+            # Not on a page that this command reads, or a row that now says something else.
+            assert not ended.value.code or "navigator: " in said, (words, said)
+
+
+CERTAIN = [
+    ("meta", "value", "bad JSON"),
+    ("tasks", "text", "invalid UTF-8"),
+    ("projects", "check_mounts", "bad JSON"),
+]
+
+
+@pytest.fixture(scope="module")
+def desk_of(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A task that was written and reviewed, one that is queued, and a row in every other table."""
+    folder = tmp_path_factory.mktemp("desk_of")
+    desk = Desk.make(folder)
+    files = {"app.py": b"def load(path, found=[]):\n    return found\n"}
+    desk.run("project", "add", str(make_repository(folder / "code", files)), "--check", "true")
+    desk.run("task", "add", "code", "Remove mutable default arguments from app.py")
+    desk.run("run", "--until", "idle")
+    desk.run("task", "add", "code", "Remove mutable default arguments from app.py again")
+    with closing(sqlite3.connect(desk.paths.database, isolation_level=None)) as held:
+        for (name,) in held.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            held.execute(f"DROP TRIGGER {name}")  # the next writer makes them again
+        for table in {table: 0 for table, _ in COLUMNS}:
+            if not held.execute(f"SELECT count(*) FROM {table}").fetchone()[0]:
+                add_row(held, table)
+        back_up(held, desk.paths.backups, label="daily")
+        held.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        held.execute("PRAGMA journal_mode = DELETE")
+    return desk
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("table", "column", "kind"), CERTAIN, ids=map("-".join, CERTAIN))
+def test_a_session_on_a_damaged_row(
+    table: str, column: str, kind: str, desk_of: Desk, tmp_path: Path
+) -> None:
+    desk = Desk(tmp_path / "state", desk_of.config)
+    shutil.copytree(desk_of.root, desk.root, ignore=lambda _, names: [n for n in names if n.endswith("sock")])
+    assert damage(desk.paths.database, table, column, kind, TEXT[kind])
+    said = desk.run("run", "--until", "idle", codes=(0, 1)).stderr.decode()
+    assert "Traceback" not in said
+    assert not desk.paths.log.exists() or "Traceback" not in desk.paths.log.read_text()
+    assert "is damaged" in said and str(desk.paths.backups) in said, said
