@@ -166,7 +166,7 @@ FORMS = {
 """How each is written."""
 
 _RANGE = patterns.compile(r":L?(\d{1,7})(?:\s*[-–:]\s*L?(\d{1,7}))?$")
-_NAME = patterns.compile(r"[^\W\d]\w*[!?]?")
+_NAME = patterns.compile(r"[^\W\d]")
 _BEFORE = patterns.compile(r"[\s>*+\-\d.)`]*([A-Za-z])?")
 
 
