@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 import click
@@ -126,17 +127,18 @@ def _of_the_database(error: Exception) -> NavigatorError | None:
     import sqlite3
 
     from navigator.cli.session import state_paths
-    from navigator.store.database import translated
+    from navigator.store.database import quick_check, translated
+    from navigator.store.schema import DamagedRow
 
     database = state_paths().database
     if not isinstance(error, sqlite3.Error):
-        from navigator.store.errors import damaged_row
-        from navigator.store.schema import DamagedRow
-
-        found = damaged_row(database) if database.exists() else ""
-        if not found:
+        if not database.exists():
             return None
-        error = DamagedRow(found)
+        with closing(sqlite3.connect(database)) as held:
+            said = quick_check(held)
+        if said == "ok":
+            return None
+        error = DamagedRow(said)
     return translated(error, database)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import heapq
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
 from functools import lru_cache
 from pathlib import PurePosixPath
 
@@ -146,16 +145,11 @@ def find_closest(lines: Sequence[str], search: Sequence[str]) -> Closest | None:
 
 
 def _likeness(window: Sequence[str], search: Sequence[str]) -> float:
-    """How like SEARCH some lines are, from 0 to 1: whole lines first, then characters where lines replace lines."""
+    """How like SEARCH some lines are, from 0 to 1: line by line, by characters."""
     there, wanted = (
         [line[:_MAX_RATED_WIDTH] for line in lines[:_MAX_RATED_LINES]] for lines in (window, search)
     )
-    stripped = [line.strip() for line in there], [line.strip() for line in wanted]
-    alike = 0.0
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, *stripped, autojunk=False).get_opcodes():
-        if tag in {"equal", "replace"}:
-            for a, b in zip(there[i1:i2], wanted[j1:j2], strict=False):
-                alike += _line_likeness(a, b) * (len(a) + len(b) + 2)
+    alike = sum(_line_likeness(a, b) * (len(a) + len(b) + 2) for a, b in zip(there, wanted, strict=False))
     return alike / sum(len(line) + 1 for line in (*there, *wanted))
 
 
@@ -191,14 +185,9 @@ def _candidates(lines: Sequence[str], search: Sequence[str]) -> list[int]:
 def _similar_starts(lines: Sequence[str], search: Sequence[str], last: int) -> list[int]:
     """Starts at which the longest line of SEARCH meets lines that are like it."""
     j = max(range(len(search)), key=lambda k: len(search[k].strip()))
-    matcher = SequenceMatcher(None, autojunk=False)
-    matcher.set_seq2(search[j].strip()[:200])
-    rated: list[tuple[float, int]] = []
-    for i, line in enumerate(lines[:_MAX_SCANNED]):
-        matcher.set_seq1(line.strip()[:200])
-        if matcher.real_quick_ratio() >= _MIN_RATIO and (ratio := matcher.quick_ratio()) >= _MIN_RATIO:
-            rated.append((ratio, min(max(i - j, 0), last)))
-    return list(dict.fromkeys(start for _, start in heapq.nlargest(_MAX_CANDIDATES, rated)))
+    known = {line.strip()[:_MAX_RATED_WIDTH]: i for i, line in reversed([*enumerate(lines[:_MAX_SCANNED])])}
+    near = get_close_matches(search[j].strip()[:_MAX_RATED_WIDTH], known, _MAX_CANDIDATES, _MIN_RATIO)
+    return list(dict.fromkeys(min(max(known[line] - j, 0), last) for line in near))
 
 
 def describe(lines: Sequence[str], search: Sequence[str], near: Closest) -> str:
@@ -228,8 +217,6 @@ _PROSE = frozenset(
     {".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".asciidoc", ".textile", ".org", ".qmd", ".rmd", ""}
 )
 _WORD = patterns.compile(r"[^\W_]{3}")
-_SURE_PERCENT = 80
-"""From this likeness on, a place elsewhere in the file is what SEARCH meant."""
 
 
 def check_new_text(block: Block, file: TextFile, old: Sequence[str], new: Sequence[str]) -> None:
@@ -287,8 +274,7 @@ def refuse_applied(
 ) -> None:
     """Refuse, as done already, a block whose SEARCH is not in the file while its REPLACE is.
 
-    Not where REPLACE only takes lines away, since what is left is there anyway; nor where another place of the file is
-    nearly what SEARCH says.
+    Not where REPLACE only takes lines away, since what is left is there anyway.
 
     Args:
         entry: the file.
@@ -301,12 +287,6 @@ def refuse_applied(
             continue
         starts = occurrences(lines, replace)
         if not starts:
-            continue
-        near = find_closest(lines, search)
-        meets = near is not None and any(
-            start < near.start + near.count and near.start < start + len(replace) for start in starts
-        )
-        if near is not None and near.percent >= _SURE_PERCENT and not meets:
             continue
         raise BlockRefused("applied", line=starts[0] + 1, counting=counting(entry))
 

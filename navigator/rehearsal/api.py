@@ -26,6 +26,12 @@ HEALTH_SECONDS = 1.0
 
 THOUGHT = "The rehearsal works by rule; it does not think.\n"
 
+VERSION = "rehearsal"
+SIMULATED = {
+    "logprobs": "from a hash of prompt and text; there is no model that has probabilities",
+    "tokens": "estimated at four characters each; their numbers are no tokenizer's",
+}
+
 Player = Callable[[Sequence[Mapping[str, str]], "dict[str, Any] | None", int, float], Completion]
 """`(messages, JSON schema or None, earlier requests with the same prompt, temperature) -> answer`. Pure; runs in a thread."""
 
@@ -63,7 +69,6 @@ class Api:
         self.draining = False
         self._player = player
         self._context = context_tokens
-        self._reports = Reports(role, self.engine, pace, context_tokens)
         self._seen: Counter[bytes] = Counter()
         self._routes: dict[str, dict[str, Route]] = {
             "/": {"GET": self._root},
@@ -110,17 +115,48 @@ class Api:
     async def _ready(self, request: HttpRequest) -> Response:
         return Response(status=200 if self.ready and not self.draining else 503)
 
+    # What the server says of itself, in names and shapes of SGLang 0.5.23.
+
     async def _models(self, request: HttpRequest) -> Response:
-        return json_response({"object": "list", "data": [self._reports.card()]})
+        card = {
+            "id": self.model,
+            "object": "model",
+            "created": int(time.time()),
+            "owned_by": "rehearsal",
+            "root": self.model,
+            "parent": None,
+            "max_model_len": self._context,
+        }
+        return json_response({"object": "list", "data": [card]})
 
     async def _model_info(self, request: HttpRequest) -> Response:
-        return json_response(self._reports.model_info())
+        return json_response({**self._named(), "is_generation": True})
 
     async def _loads(self, request: HttpRequest) -> Response:
-        return json_response(self._reports.loads())
+        load = {
+            "num_running_reqs": self.engine.running,
+            "num_waiting_reqs": self.engine.waiting,
+            "max_running_requests": self.engine.max_running,
+            "token_usage": round(self.engine.cache.usage, 4),
+        }
+        return json_response({"version": VERSION, "loads": [load]})
 
     async def _server_info(self, request: HttpRequest) -> Response:
-        return json_response(self._reports.server_info(ready=self.ready))
+        """The fields that mean something here, and what is simulated and how."""
+        said = {
+            "rehearsal": True,
+            "role": self.role.value,
+            "timing": self.pace.described(),
+            "simulated": SIMULATED,
+            "version": VERSION,
+            "status": "ready" if self.ready else "loading",
+            "max_running_requests": self.engine.max_running,
+            "context_length": self._context,
+        }
+        return json_response({**self._named(), **said})
+
+    def _named(self) -> dict[str, str]:
+        return {"model_path": self.model, "served_model_name": self.model}
 
     async def _abort(self, request: HttpRequest) -> Response:
         body = json_body(request)
@@ -166,13 +202,13 @@ class Api:
                     if body.tools and channel == "content":
                         text, calls = reader.feed(text)
                     if text:
-                        yield wording.piece(channel, text, with_usage=body.usage_always)
+                        yield wording.piece(channel, text)
                     for call in calls:
                         yield wording.call(called, call)
                         called += 1
                     piece = await anext(pieces, None)
                 if rest := reader.rest():
-                    yield wording.piece("content", rest, with_usage=body.usage_always)
+                    yield wording.piece("content", rest)
                 yield wording.closing(called=called > 0)
                 if body.usage_at_end:
                     yield wording.counts()
@@ -199,78 +235,3 @@ class Api:
             compute=compute,
             repeat=repeat,
         )
-
-
-# What a server says about itself: models, load, information. Names and shapes are those of SGLang 0.5.23.
-
-VERSION = "rehearsal"
-
-SIMULATED = {
-    "logprobs": "from a hash of prompt and text; there is no model that has probabilities",
-    "tokens": "estimated at four characters each; their numbers are no tokenizer's",
-}
-
-
-class Reports:
-    """The answers of one server's `GET` routes.
-
-    Args:
-        role: whose part it plays.
-        engine: whose counts are reported.
-        pace: whose assumptions are reported.
-        context: tokens that prompt and answer may have together.
-    """
-
-    def __init__(self, role: Role, engine: SimulatedEngine, pace: Pace, context: int) -> None:
-        self._role = role
-        self._model = MODEL_NAMES[role]
-        self._engine = engine
-        self._pace = pace
-        self._context = context
-
-    def card(self) -> dict[str, Any]:
-        """One entry of `/v1/models`."""
-        return {
-            "id": self._model,
-            "object": "model",
-            "created": int(time.time()),
-            "owned_by": "rehearsal",
-            "root": self._model,
-            "parent": None,
-            "max_model_len": self._context,
-        }
-
-    def model_info(self) -> dict[str, Any]:
-        """`/model_info`."""
-        return {"model_path": self._model, "served_model_name": self._model, "is_generation": True}
-
-    def loads(self) -> dict[str, Any]:
-        """`/v1/loads`."""
-        engine = self._engine
-        load = {
-            "num_running_reqs": engine.running,
-            "num_waiting_reqs": engine.waiting,
-            "num_used_tokens": engine.cache.used_tokens,
-            "max_total_num_tokens": engine.cache.capacity_tokens,
-            "max_running_requests": engine.max_running,
-            "token_usage": round(engine.cache.usage, 4),
-            "gen_throughput": round(engine.throughput, 2),
-            "cache_hit_rate": round(engine.cache.hit_rate, 4),
-        }
-        return {"version": VERSION, "loads": [load]}
-
-    def server_info(self, *, ready: bool) -> dict[str, Any]:
-        """`/server_info`: SGLang's fields that mean something here, and what is simulated and how."""
-        return {
-            "rehearsal": True,
-            "role": self._role.value,
-            "timing": self._pace.described(),
-            "simulated": SIMULATED,
-            "model_path": self._model,
-            "served_model_name": self._model,
-            "version": VERSION,
-            "status": "ready" if ready else "loading",
-            "max_running_requests": self._engine.max_running,
-            "max_total_num_tokens": self._engine.cache.capacity_tokens,
-            "context_length": self._context,
-        }

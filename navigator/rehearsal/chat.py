@@ -74,7 +74,6 @@ class ChatBody:
     thinking: bool
     stream: bool
     usage_at_end: bool
-    usage_always: bool
     top_logprobs: int | None
     tools: bool
 
@@ -202,7 +201,6 @@ def read_chat(body: Mapping[str, Any], context: int) -> ChatBody:
         thinking=bool(kwargs.get("enable_thinking")),
         stream=bool(asked.stream),
         usage_at_end=bool(options.get("include_usage")),
-        usage_always=bool(options.get("continuous_usage_stats")),
         top_logprobs=max(0, asked.top_logprobs or 0) if asked.logprobs else None,
         tools=bool(tools),
     )
@@ -303,12 +301,12 @@ class Wording:
 
     def opening(self) -> bytes:
         """The first chunk: who speaks."""
-        return self._chunk({"role": "assistant", "content": ""})
+        return _event(self._whole_chunk({"role": "assistant", "content": ""}))
 
-    def piece(self, channel: str, text: str, *, with_usage: bool) -> bytes:
+    def piece(self, channel: str, text: str) -> bytes:
         """A chunk of `content` or `reasoning`."""
         delta = {"content" if channel == "content" else "reasoning_content": text}
-        return self._chunk(delta, logprobs=self._logprobs(text), with_usage=with_usage)
+        return _event(self._whole_chunk(delta, logprobs=self._logprobs(text)))
 
     def call(self, number: int, call: ToolCall) -> bytes:
         """The chunks of one call: its name, then its arguments."""
@@ -324,7 +322,8 @@ class Wording:
     def closing(self, *, called: bool = False) -> bytes:
         """The chunk that says why the answer ended."""
         job = self._job
-        return self._chunk({}, finish_reason=_reason(job, called=called), matched_stop=_matched(job))
+        ended = {"finish_reason": _reason(job, called=called), "matched_stop": _matched(job)}
+        return _event(self._whole_chunk({}, **ended))
 
     def counts(self) -> bytes:
         """The last chunk before `[DONE]`, where usage was asked for: no choice, only counts."""
@@ -338,21 +337,6 @@ class Wording:
             "model": self._model,
             "system_fingerprint": FINGERPRINT,
         }
-
-    def _chunk(
-        self,
-        delta: dict[str, Any],
-        *,
-        logprobs: dict[str, Any] | None = None,
-        finish_reason: str | None = None,
-        matched_stop: int | None = None,
-        with_usage: bool = False,
-    ) -> bytes:
-        extra = {"usage": usage(self._job)} if with_usage else {}
-        whole = self._whole_chunk(
-            delta, logprobs=logprobs, finish_reason=finish_reason, matched_stop=matched_stop
-        )
-        return _event({**whole, **extra})
 
     def _whole_chunk(self, delta: dict[str, Any], **more: Any) -> dict[str, Any]:
         choice = {

@@ -62,31 +62,11 @@ class PrefixCache:
     def __init__(self, capacity_tokens: int = 600_000) -> None:
         self._capacity = max(1, capacity_tokens // PAGE_TOKENS)
         self._pages: OrderedDict[bytes, None] = OrderedDict()
-        self.hit_tokens = 0
-        self.seen_tokens = 0
-
-    def __len__(self) -> int:
-        return len(self._pages)
-
-    @property
-    def capacity_tokens(self) -> int:
-        """Tokens it can hold."""
-        return self._capacity * PAGE_TOKENS
-
-    @property
-    def used_tokens(self) -> int:
-        """Tokens it holds."""
-        return len(self._pages) * PAGE_TOKENS
 
     @property
     def usage(self) -> float:
         """Share of the capacity in use, 0 to 1."""
         return len(self._pages) / self._capacity
-
-    @property
-    def hit_rate(self) -> float:
-        """Share of all prompt tokens so far that were served from the cache."""
-        return self.hit_tokens / self.seen_tokens if self.seen_tokens else 0.0
 
     def admit(self, prompt: str, tokens: int) -> int:
         """Take a prompt in and return how many of its first tokens were already there.
@@ -108,10 +88,7 @@ class PrefixCache:
             self._pages.move_to_end(digest)
         while len(self._pages) > self._capacity:
             self._pages.popitem(last=False)
-        cached = max(0, min(matched, tokens - 1))
-        self.hit_tokens += cached
-        self.seen_tokens += tokens
-        return cached
+        return max(0, min(matched, tokens - 1))
 
 
 class SimulatedEngine:
@@ -138,11 +115,6 @@ class SimulatedEngine:
     def waiting(self) -> int:
         """Requests that wait for a slot."""
         return len(self._jobs) - len(self._running)
-
-    @property
-    def throughput(self) -> float:
-        """Tokens a simulated second that all running streams write together."""
-        return self.running * self.pace.stream_speed(self.running) if self._running else 0.0
 
     async def drained(self) -> None:
         """Return when no request is left."""

@@ -117,17 +117,6 @@ async def test_the_next_one_waiting_gets_the_place() -> None:
         await second
 
 
-async def test_throughput_is_what_the_pace_says() -> None:
-    async with serving(ENDLESS) as (client, api):
-        requests = [asyncio.create_task(post(client)) for _ in range(2)]
-        load = await load_with(client, "num_running_reqs", 2)
-        expected = round(2 * ENDLESS.stream_speed(2), 2)
-        api.engine.abort_all()
-        await asyncio.gather(*requests)
-
-    assert load["gen_throughput"] == expected
-
-
 async def test_abort_ends_a_stream_in_order() -> None:
     body = {**BODY, "stream": True, "stream_options": {"include_usage": True}}
     async with serving(ENDLESS) as (client, api):
@@ -275,7 +264,6 @@ def test_the_first_prompt_finds_nothing_and_the_second_itself() -> None:
 
     assert admit(cache, prompt) == 0
     assert admit(cache, prompt) == PAGE_TOKENS * 3 - 1
-    assert cache.hit_rate > 0.4
 
 
 @given(st.integers(0, 4), st.integers(1, 4))
