@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from navigator.checks.syntax import omission_in, syntax_check
 from navigator.edits.apply import apply_answer
 from navigator.edits.overlay import TextFile
 from navigator.edits.parser import marker_length, parse_answer
 from navigator.edits.paths import MAX_MESSAGE, unsafe_path
 from navigator.model.states import Rung
-from tests.edits.support import apply, edit, tree, whole
+from tests.edits.support import apply, edit, tree
 
 # Few short words, so that lines repeat and places are ambiguous; none of three letters, which makes "already there" a
 # question of meaning.
@@ -87,16 +86,6 @@ def test_any_text_is_read_and_applied_without_an_exception(text: str, marker: in
     for path, change in applied.changes.items():
         assert unsafe_path(path) is None
         assert change.content != FILES.get(path)
-
-
-@given(st.text(), st.text())
-@settings(deadline=None)
-def test_checks_take_any_text(old: str, new: str) -> None:
-    found = omission_in(old, new)
-    assert found is None or found in new
-    for path in ("a.py", "a.json", "a.toml", "a.xml"):
-        said = syntax_check(path, new.encode("utf-8", "surrogatepass"))
-        assert said is None or said.split(":")[0].isdigit()
 
 
 @given(
@@ -265,22 +254,6 @@ def bare(line: str) -> str:
 
 def loose(line: str) -> str:
     return bare(line).strip()
-
-
-@given(LINES, LINES)
-@settings(deadline=None)
-def test_whole_files_keep_their_encoding_and_ending(before: list[str], after: list[str]) -> None:
-    assume(any(line.strip() for line in after))
-    data = ("\r\n".join(["top", *before])).encode("utf-8-sig")
-    applied = apply(whole("f.md", "\n".join(after) + "\n"), {"f.md": data})
-    if applied.problems:
-        assert [problem.code.value for problem in applied.problems] == ["NO_OP"]
-        return
-    content = applied.changes["f.md"].content
-    assert content is not None
-    assert content.startswith(codecs.BOM_UTF8)
-    assert b"\n" not in content.replace(b"\r\n", b"")
-    assert content.decode("utf-8-sig").rstrip() == "\r\n".join(after).rstrip()
 
 
 @given(st.lists(st.one_of(MARKERS, LINE), min_size=1, max_size=12))
