@@ -6,7 +6,6 @@ import itertools
 import sqlite3
 
 import pytest
-from hypothesis import settings
 
 from navigator.model.errors import IllegalTransition
 from navigator.model.models import Task
@@ -76,6 +75,3 @@ def test_a_trigger_met_by_a_transaction_is_a_typed_error_and_nothing_stays(store
         tx._run("UPDATE tasks SET priority = 9 WHERE id = 1")
         tx._run("UPDATE tasks SET state = 'landed' WHERE id = 1")
     assert store.read.task(task.id).priority == 0
-
-
-Histories.TestCase.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
