@@ -297,7 +297,7 @@ class SwapSettings(Section):
     strategy: SwapStrategyName | None = None
     """How the model on the GPU changes: docs/strategies.md."""
     script: str = ""
-    """Strategy systemd: a script in place of the packaged model-swap.sh. Strategy command: the command as one line."""
+    """Strategy systemd: a script in place of the packaged model-swap.sh."""
     model_dirs: tuple[str, ...] = ()
     """Folders that hold models, in addition to the Hugging Face cache: the next model's weights are read ahead."""
     systemd: SystemdSettings = Field(default_factory=SystemdSettings)
@@ -316,7 +316,7 @@ class SwapSettings(Section):
 
     @model_validator(mode="after")
     def _command_named(self) -> Self:
-        if self.strategy == "command" and not (self.script or self.command.argv):
+        if self.strategy == "command" and not self.command.argv:
             raise ValueError('strategy "command" needs argv under [swap.command], the command to run')
         return self
 

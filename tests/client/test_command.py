@@ -92,12 +92,10 @@ async def test_the_role_is_put_where_it_was_asked_for(folder: Path) -> None:
         assert [phase.name for phase in again.phases] == ["verify"]
 
 
-async def test_without_a_place_the_role_is_the_last_word_and_script_is_cut_as_a_shell_would(
-    folder: Path,
-) -> None:
+async def test_without_a_place_the_role_is_the_last_word(folder: Path) -> None:
     path = program(folder, 'echo "$2" > loaded; echo "$1" > words')
     async with gpu(folder) as server:
-        swaps = CommandStrategy(settings(server.url, [], script=f"'{path}' 'two words'"))
+        swaps = CommandStrategy(settings(server.url, [path, "two words"]))
         assert (await swaps.swap(Role.REVIEWER, quiet)).outcome == "done"
         assert (folder / "words").read_text() == "two words\n"
 
