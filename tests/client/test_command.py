@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from navigator.config.settings import Settings
-from navigator.model.errors import ConfigError
 from navigator.model.states import Role
 from navigator.process import runner
 from navigator.swap.base import PhaseEvent
@@ -58,14 +57,13 @@ def program(folder: Path, text: str, name: str = "swap") -> str:
     return str(path)
 
 
-def settings(url: str, argv: list[str], script: str = "", **own: Any) -> Settings:
+def settings(url: str, argv: list[str], **own: Any) -> Settings:
     return Settings.model_validate(
         {
             "generator": {"model": NAMES["generator"], "base_url": url},
             "reviewer": {"model": NAMES["reviewer"], "base_url": url},
             "swap": {
                 "strategy": "command",
-                "script": script,
                 "command": {"argv": tuple(argv)} | own,
             },
         }
@@ -220,8 +218,3 @@ async def test_a_look_runs_no_program_while_all_is_well(folder: Path) -> None:
     (folder / "loaded").write_text("")
     seen = await swaps.look(Role.GENERATOR)
     assert (seen.resident, seen.dead) == (None, True)
-
-
-def test_a_script_whose_words_cannot_be_cut() -> None:
-    with pytest.raises(ConfigError, match="names no command"):
-        CommandStrategy(Settings.model_validate({"swap": {"strategy": "command", "script": "'"}}))
