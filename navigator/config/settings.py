@@ -282,15 +282,6 @@ class CommandSettings(Section):
     """Program that prints the loaded role on its first line; empty: the servers are asked for their models."""
 
 
-class AdapterSettings(Section):
-    """Strategy `adapter`: one base model, one LoRA adapter per role, named by the role's `model`."""
-
-    generator_path: str = ""
-    """Folder of the generator's adapter, for SGLang or vLLM to load; empty: the server has it already."""
-    reviewer_path: str = ""
-    """Folder of the reviewer's adapter, for SGLang or vLLM to load; empty: the server has it already."""
-
-
 class SwapSettings(Section):
     """How models share the GPU. There is no default strategy: a wrong guess would stop a service."""
 
@@ -302,7 +293,6 @@ class SwapSettings(Section):
     """Folders that hold models, in addition to the Hugging Face cache: the next model's weights are read ahead."""
     systemd: SystemdSettings = Field(default_factory=SystemdSettings)
     command: CommandSettings = Field(default_factory=CommandSettings)
-    adapter: AdapterSettings = Field(default_factory=AdapterSettings)
 
     @property
     def keeps_both(self) -> bool:

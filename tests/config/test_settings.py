@@ -36,9 +36,6 @@ model_dirs = []
 [swap.command]
 argv = []
 status = []
-[swap.adapter]
-generator_path = ""
-reviewer_path = ""
 [swap.systemd]
 scope = "user"
 [batch]

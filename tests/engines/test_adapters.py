@@ -78,17 +78,24 @@ def roles(url: str) -> dict[str, Any]:
     }
 
 
-async def test_sglang_loads_adapters_and_picks_them(tmp_path: Path) -> None:
+async def test_sglang_picks_adapters(tmp_path: Path) -> None:
     if reason := sglang.missing():
         pytest.skip(reason)
     paths = [write_peft(tmp_path / name, seed, sglang.home() / "tiny") for seed, name in enumerate(NAMES, 1)]
-    options = ("--enable-lora", "--lora-backend", "torch_native", "--max-lora-rank", "4")
+    served = [f"{name}={path}" for name, path in zip(NAMES, paths, strict=True)]
+    options = (
+        "--enable-lora",
+        "--lora-backend",
+        "torch_native",
+        "--max-lora-rank",
+        "4",
+        "--lora-paths",
+        *served,
+    )
     with sglang.sglang_server(tmp_path, *options, "--lora-target-modules", "down_proj") as server:
-        own = {"generator_path": str(paths[0]), "reviewer_path": str(paths[1])}
         strategy = AdapterStrategy(
-            Settings.model_validate(roles(server.url) | {"swap": {"strategy": "adapter", "adapter": own}})
+            Settings.model_validate(roles(server.url) | {"swap": {"strategy": "adapter"}})
         )
-        assert await strategy.resident() is None
         assert await strategy.prepare() == ""
         assert await strategy.resident() is Role.GENERATOR
         by_name = [await said(server, name) for name in NAMES]
