@@ -26,11 +26,7 @@ pytestmark = [
     pytest.mark.xdist_group("systemd"),
 ]
 
-TOKENIZER = Path(__file__).parents[1] / "client" / "data" / "tokenizer"
-TASKS = ("Add a function three().", "Raise LIMIT.", "Explain the README.", "Name the colours.", "Add a note.")
 
-
-# Where a string ends is not the schema's to say; a random model would write each to its bound.
 @pytest.fixture(scope="module")
 def real(manager: UserSystemd, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     """Two units of SGLang, for every test of this file."""
