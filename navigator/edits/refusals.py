@@ -145,11 +145,16 @@ def find_closest(lines: Sequence[str], search: Sequence[str]) -> Closest | None:
 
 
 def _likeness(window: Sequence[str], search: Sequence[str]) -> float:
-    """How like SEARCH some lines are, from 0 to 1: line by line, by characters."""
+    """How like SEARCH some lines are, from 0 to 1: whole lines first, then characters where lines replace lines."""
     there, wanted = (
         [line[:_MAX_RATED_WIDTH] for line in lines[:_MAX_RATED_LINES]] for lines in (window, search)
     )
-    alike = sum(_line_likeness(a, b) * (len(a) + len(b) + 2) for a, b in zip(there, wanted, strict=False))
+    stripped = [line.strip() for line in there], [line.strip() for line in wanted]
+    alike = 0.0
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, *stripped, autojunk=False).get_opcodes():
+        if tag in {"equal", "replace"}:
+            for a, b in zip(there[i1:i2], wanted[j1:j2], strict=False):
+                alike += _line_likeness(a, b) * (len(a) + len(b) + 2)
     return alike / sum(len(line) + 1 for line in (*there, *wanted))
 
 
@@ -217,6 +222,8 @@ _PROSE = frozenset(
     {".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".asciidoc", ".textile", ".org", ".qmd", ".rmd", ""}
 )
 _WORD = patterns.compile(r"[^\W_]{3}")
+_SURE_PERCENT = 80
+"""From this likeness on, a place elsewhere in the file is what SEARCH meant."""
 
 
 def check_new_text(block: Block, file: TextFile, old: Sequence[str], new: Sequence[str]) -> None:
@@ -274,7 +281,8 @@ def refuse_applied(
 ) -> None:
     """Refuse, as done already, a block whose SEARCH is not in the file while its REPLACE is.
 
-    Not where REPLACE only takes lines away, since what is left is there anyway.
+    Not where REPLACE only takes lines away, since what is left is there anyway; nor where another place of the file is
+    nearly what SEARCH says.
 
     Args:
         entry: the file.
@@ -287,6 +295,12 @@ def refuse_applied(
             continue
         starts = occurrences(lines, replace)
         if not starts:
+            continue
+        near = find_closest(lines, search)
+        meets = near is not None and any(
+            start < near.start + near.count and near.start < start + len(replace) for start in starts
+        )
+        if near is not None and near.percent >= _SURE_PERCENT and not meets:
             continue
         raise BlockRefused("applied", line=starts[0] + 1, counting=counting(entry))
 
