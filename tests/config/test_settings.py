@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import strategies as st
 
 from navigator.config.settings import Settings, describe, load_settings, time_scale
 from navigator.model.errors import ConfigError, UsageError
@@ -228,34 +227,6 @@ def test_a_time_scale_that_is_none(monkeypatch: pytest.MonkeyPatch, named: str) 
         time_scale(None)
     with pytest.raises(UsageError, match="--time-scale"):
         time_scale(-0.5)
-
-
-_WORDS = st.sampled_from(
-    [
-        "generator",
-        "swap",
-        "batch",
-        "project",
-        "final",
-        "target",
-        "path",
-        "strategy",
-        "model",
-        "x",
-        "extra_body",
-    ]
-)
-_VALUES = st.one_of(
-    st.integers(-5, 2**70).map(str),
-    st.floats().map(str),
-    st.sampled_from(["true", '"a"', '"http://h"', "[]", "[1, [2]]", "{}", "{ x = 1 }", "1979-05-27", "''"]),
-)
-_LINES = st.one_of(
-    _WORDS.map("[{}]".format),
-    _WORDS.map("[[{}]]".format),
-    st.tuples(_WORDS, _VALUES).map(" = ".join),
-    st.text(max_size=8),
-)
 
 
 def test_a_table_within_a_table_is_described_like_any(tmp_path: Path) -> None:
