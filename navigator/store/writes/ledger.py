@@ -96,7 +96,6 @@ class LedgerWrites(TransactionCore):
         usage: Usage | None = None,
         retries: int = 0,
         answer: str | None = None,
-        prompt_hash: str | None = None,
         model: str | None = None,
         error_code: str = "",
         uncertainty: Uncertainty | None = None,
@@ -106,7 +105,7 @@ class LedgerWrites(TransactionCore):
         Args:
             outcome: "ok", or a word for the failure; not "started".
             answer: the model's text, kept compressed so that a repair or a revision can quote it.
-            prompt_hash, model: None leaves what `begin_call` said.
+            model: None leaves what `begin_call` said.
 
         Raises:
             NotFound: no such call is running.
@@ -116,14 +115,33 @@ class LedgerWrites(TransactionCore):
         ).fetchone()
         if row is None:
             raise NotFound(f"There is no running call {call_id}.", hint="It was ended before.")
-        given = {"prompt_hash": prompt_hash, "model": model}
-        values: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        usage, ended, model = usage or Usage(), utc_now(), model or row["model"]
+        values: dict[str, Any] = {"outcome": outcome, "error_code": error_code, "retries": retries}
+        values |= {
+            "ended": ended,
+            "model": model,
+            "busy": self._busy(row["role"], model, ended, usage.seconds),
+        }
+        values |= usage.model_dump() | (uncertainty or Uncertainty()).model_dump()
         if answer is not None:
             values["answer"] = packed(answer)
-        values |= {"outcome": outcome, "error_code": error_code, "retries": retries, "ended": utc_now()}
-        values |= (usage or Usage()).model_dump() | (uncertainty or Uncertainty()).model_dump()
         self._update("calls", call_id, values)
         self._call_event("call_ended", call_id)
+
+    def _busy(self, role: str, model: str, ended: str, seconds: float) -> float:
+        """How many of a call's `seconds` no call of its role and model that ended before covers; the exam's count nowhere."""
+        others = self._run(
+            "SELECT 86400.0 * (julianday(?3) - julianday(ended)) AS ago, seconds FROM calls"
+            " WHERE role = ?1 AND model = ?2 AND ended > strftime('%Y-%m-%dT%H:%M:%fZ', ?3, -?4 || ' seconds')"
+            " AND outcome NOT IN ('started', 'lost') AND purpose <> 'exam' ORDER BY ended DESC",
+            (role, model, ended, seconds),
+        )
+        busy, reached = 0.0, 0.0  # seconds before the end, up to which it was looked
+        for other in others:
+            if other["ago"] > reached:
+                busy += other["ago"] - reached
+            reached = max(reached, other["ago"] + other["seconds"])
+        return busy + max(0.0, seconds - reached)
 
     def judge_call(self, call_id: int, outcome: str) -> None:
         """Change an ended call's outcome after its answer was looked at, e.g. to "refused".
