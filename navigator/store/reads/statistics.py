@@ -303,7 +303,7 @@ class StatisticsReads(VerdictReads):
 
     def call_totals(self, since: str = "") -> list[CallTotals]:
         """Sums over ended calls by role and model."""
-        return from_rows(CallTotals, self._all(_SUMS, since))
+        return self._models(CallTotals, _SUMS, since)
 
 
 # Sums of what work took, made by the database.
