@@ -6,13 +6,12 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import closing
 from typing import Any
 
 import click
 
 from navigator import __version__
-from navigator.cli.command import LazyGroup
+from navigator.cli.command import Commands
 from navigator.model.errors import NavigatorError, UsageError
 
 # Every package on the machine is looked through for plugins of pydantic otherwise, and those found are run.
@@ -43,8 +42,8 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "undo": ("decide", "Undo landings, or withdraw approvals"),
     "merge": ("decide", "Merge what landed on Navigator's branches into yours"),
     "stats": ("stats", "Show revise rate, swaps, throughput, outcomes and edits"),
-    "exam": ("exam", "Prepare, run and show the reviewer's exam: changes whose right verdict is known"),
-    "backtest": ("exam", "Find out which bugs of your history the reviewer would have caught"),
+    "exam": ("stats", "Prepare, run and show the reviewer's exam: changes whose right verdict is known"),
+    "backtest": ("stats", "Find out which bugs of your history the reviewer would have caught"),
     "report": ("stats", "Say what happened, what waits and what went wrong"),
     "swap": ("swap", "Show what the GPU holds, swap models, show past swaps"),
     "forecast": ("forecast", "Estimate what a batch costs, from measured or given figures"),
@@ -58,7 +57,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
 
 
 @click.group(
-    cls=LazyGroup,
+    cls=Commands,
     table=_COMMANDS,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -127,18 +126,17 @@ def _of_the_database(error: Exception) -> NavigatorError | None:
     import sqlite3
 
     from navigator.cli.session import state_paths
-    from navigator.store.database import quick_check, translated
-    from navigator.store.schema import DamagedRow
+    from navigator.store.database import translated
 
     database = state_paths().database
     if not isinstance(error, sqlite3.Error):
-        if not database.exists():
+        from navigator.store.errors import damaged_row
+        from navigator.store.schema import DamagedRow
+
+        found = damaged_row(database) if database.exists() else ""
+        if not found:
             return None
-        with closing(sqlite3.connect(database)) as held:
-            said = quick_check(held)
-        if said == "ok":
-            return None
-        error = DamagedRow(said)
+        error = DamagedRow(found)
     return translated(error, database)
 
 
