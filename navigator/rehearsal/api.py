@@ -12,7 +12,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from navigator.model.states import Role
@@ -23,8 +23,6 @@ from navigator.rehearsal.tool_calls import CallReader, ToolCall, calls_in
 
 HEALTH_SECONDS = 1.0
 """SGLang generates a token and looks a second later whether it came."""
-
-THOUGHT = "The rehearsal works by rule; it does not think.\n"
 
 VERSION = "rehearsal"
 SIMULATED = {
@@ -179,12 +177,9 @@ class Api:
         wording = Wording(job, self.model, top_logprobs=body.top_logprobs, seed=self._seed)
         if body.stream:
             return await self._streamed(body, job, wording)
-        parts: dict[str, list[str]] = {"content": [], "reasoning": []}
-        async for channel, piece in self.engine.run(job):
-            parts[channel].append(piece)
-        content, reasoning = ("".join(parts[channel]) for channel in ("content", "reasoning"))
+        content = "".join([piece async for piece in self.engine.run(job)])
         content, calls = calls_in(content) if body.tools else (content, [])
-        return json_response(wording.whole(content, reasoning, calls))
+        return json_response(wording.whole(content, calls))
 
     async def _streamed(self, body: ChatBody, job: EngineJob, wording: Wording) -> Response:
         """The status goes out with the first chunk, and that with the first token: as SGLang has it."""
@@ -194,21 +189,20 @@ class Api:
         async def events() -> AsyncIterator[bytes]:
             try:
                 yield wording.opening()
-                piece = first
+                text = first
                 reader, called = CallReader(), 0
-                while piece is not None:
-                    channel, text = piece
+                while text is not None:
                     calls: list[ToolCall] = []
-                    if body.tools and channel == "content":
+                    if body.tools:
                         text, calls = reader.feed(text)
                     if text:
-                        yield wording.piece(channel, text)
+                        yield wording.piece(text)
                     for call in calls:
                         yield wording.call(called, call)
                         called += 1
-                    piece = await anext(pieces, None)
+                    text = await anext(pieces, None)
                 if rest := reader.rest():
-                    yield wording.piece("content", rest)
+                    yield wording.piece(rest)
                 yield wording.closing(called=called > 0)
                 if body.usage_at_end:
                     yield wording.counts()
@@ -223,15 +217,11 @@ class Api:
         repeat = self._seen[mark]
         self._seen[mark] += 1
 
-        def compute() -> Completion:
-            answer = self._player(body.messages, body.schema, repeat, body.temperature)
-            return replace(answer, reasoning=THOUGHT) if body.thinking else answer
-
         return EngineJob(
             rid=body.rid or uuid.uuid4().hex,
             prompt=body.prompt,
             prompt_tokens=body.prompt_tokens,
             max_tokens=body.max_tokens,
-            compute=compute,
+            compute=partial(self._player, body.messages, body.schema, repeat, body.temperature),
             repeat=repeat,
         )

@@ -71,7 +71,6 @@ class ChatBody:
     schema: dict[str, Any] | None
     temperature: float
     rid: str
-    thinking: bool
     stream: bool
     usage_at_end: bool
     top_logprobs: int | None
@@ -136,7 +135,6 @@ class _Request(BaseModel):
     model: str | None = None
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
-    chat_template_kwargs: dict[str, Any] | None = None
     rid: str | None = None
     logprobs: bool | None = None
     top_logprobs: int | None = None
@@ -178,7 +176,7 @@ def read_chat(body: Mapping[str, Any], context: int) -> ChatBody:
         raise misshapen(".".join(map(str, first["loc"])), first["msg"]) from error
     tools = [] if asked.tool_choice == "none" else [tool.model_dump() for tool in asked.tools or ()]
     messages = _with_tools(tuple(message.plain() for message in asked.messages), tools)
-    options, kwargs = asked.stream_options or {}, asked.chat_template_kwargs or {}
+    options = asked.stream_options or {}
     limit = asked.max_tokens if asked.max_completion_tokens is None else asked.max_completion_tokens
     if not messages:
         raise RequestProblem("Messages cannot be empty.")
@@ -198,7 +196,6 @@ def read_chat(body: Mapping[str, Any], context: int) -> ChatBody:
         schema=_schema(asked.response_format),
         temperature=temperature,
         rid=asked.rid or "",
-        thinking=bool(kwargs.get("enable_thinking")),
         stream=bool(asked.stream),
         usage_at_end=bool(options.get("include_usage")),
         top_logprobs=max(0, asked.top_logprobs or 0) if asked.logprobs else None,
@@ -271,20 +268,20 @@ class Wording:
         self._created = int(time.time())
         self._written = 0
 
-    def whole(self, content: str, reasoning: str, calls: Sequence[ToolCall] = ()) -> dict[str, Any]:
+    def whole(self, content: str, calls: Sequence[ToolCall] = ()) -> dict[str, Any]:
         """The body of an answer that is not streamed."""
         job = self._job
         message: dict[str, Any] = {
             "role": "assistant",
             "content": content,
-            "reasoning_content": reasoning or None,
+            "reasoning_content": None,
         }
         if calls:
             message["tool_calls"] = [_call(number, call) for number, call in enumerate(calls)]
         choice: dict[str, Any] = {
             "index": 0,
             "message": message,
-            "logprobs": self._logprobs(reasoning + content),
+            "logprobs": self._logprobs(content),
             "finish_reason": _reason(job, called=bool(calls)),
             # As SGLang has it: null with calls here, and not in a stream.
             "matched_stop": None if calls else _matched(job),
@@ -303,10 +300,9 @@ class Wording:
         """The first chunk: who speaks."""
         return _event(self._whole_chunk({"role": "assistant", "content": ""}))
 
-    def piece(self, channel: str, text: str) -> bytes:
-        """A chunk of `content` or `reasoning`."""
-        delta = {"content" if channel == "content" else "reasoning_content": text}
-        return _event(self._whole_chunk(delta, logprobs=self._logprobs(text)))
+    def piece(self, text: str) -> bytes:
+        """A chunk of the text."""
+        return _event(self._whole_chunk({"content": text}, logprobs=self._logprobs(text)))
 
     def call(self, number: int, call: ToolCall) -> bytes:
         """The chunks of one call: its name, then its arguments."""
@@ -368,14 +364,13 @@ class Wording:
 
 def usage(job: EngineJob) -> dict[str, Any]:
     """The counts, cached tokens included (what SGLang tells with `--enable-cache-report`)."""
-    thought = job.reasoning_tokens
     return {
         "prompt_tokens": job.prompt_tokens,
         "total_tokens": job.prompt_tokens + job.completion_tokens,
         "completion_tokens": job.completion_tokens,
         "prompt_tokens_details": {"cached_tokens": job.cached_tokens},
-        "reasoning_tokens": thought,
-        "completion_tokens_details": {"reasoning_tokens": thought} if thought else None,
+        "reasoning_tokens": 0,
+        "completion_tokens_details": None,
     }
 
 
