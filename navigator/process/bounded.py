@@ -198,7 +198,7 @@ def serve() -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(5)
-    ask, tell = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    ask, tell = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     while ask.peek(1):
