@@ -189,7 +189,6 @@ class Session:
             state=task.state,
             priority=task.job.priority,
             order=task.order,
-            attempt=0,
             round=task.round,
             since=task.since,
             writer=task.job.writer,

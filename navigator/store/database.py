@@ -27,7 +27,6 @@ from navigator.store.errors import (
     SqliteTooOld,
     StoreError,
     corrupt,
-    damaged_row,
     disk_full,
 )
 from navigator.store.lock import describe_holder
@@ -329,9 +328,7 @@ def translated(error: sqlite3.Error, database: Path) -> NavigatorError:
     code = getattr(error, "sqlite_errorcode", 0) or 0
     if not code and isinstance(error, sqlite3.OperationalError):
         # Python's own, of a text that is no UTF-8: everything that SQLite refuses has a code.
-        return corrupt(
-            database, damaged_row(database) or str(error), newest_backup(database.parent / "backups")
-        )
+        return corrupt(database, str(error), newest_backup(database.parent / "backups"))
     if code == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
         return IllegalTransition(
             f"The database refused: {error}.", hint="Look at its present state and try again."

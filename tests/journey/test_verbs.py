@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -31,25 +31,10 @@ from tests.journey.support import git, without_identity
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
 
-LANDED = DecisionRow(
-    id="P7",
-    kind=DecisionKind.APPROVE,
-    recorded=True,
-    landing=LandingState.LANDED,
-    ref="refs/heads/navigator/2026-01-01-a",
-    commit="c" * 40,
-)
-
 
 async def test_an_unknown_operation_is_refused() -> None:
     with pytest.raises(UsageError, match="no operation"):
         await registry.perform(cast("Dependencies", None), "os.system", {})
-
-
-def test_a_landing_says_how_to_merge_it() -> None:
-    (told,) = Approve.outcome([LANDED]).told
-    assert told.hint.startswith("`navigator merge`") and told.level == "information"
-    assert merge_hint("main") == ""
 
 
 @pytest.mark.parametrize(
@@ -60,9 +45,17 @@ def test_a_landing_says_how_to_merge_it() -> None:
         (LandingState.REFUSED, "error"),
     ],
 )
-def test_how_serious_an_approval_ends(landing: LandingState, level: Level) -> None:
-    row = LANDED.model_copy(update={"landing": landing, "reason": "The tip moved."})
-    assert Approve.outcome([row]).told[0].level == level
+def test_an_approval_says_how_serious_it_ends_and_how_to_merge_what_landed(
+    landing: LandingState, level: Level
+) -> None:
+    ref = "refs/heads/navigator/2026-01-01-a"
+    row = DecisionRow(
+        id="P7", kind=DecisionKind.APPROVE, recorded=True, landing=landing, ref=ref, commit="c" * 40
+    )
+    (told,) = Approve.outcome([row]).told
+    assert told.level == level
+    assert told.hint.startswith("`navigator merge`") is (landing is LandingState.LANDED)
+    assert merge_hint("main") == ""
 
 
 @pytest.mark.parametrize("name", registry.known())
@@ -75,34 +68,24 @@ def test_each_name_leads_to_its_verb_which_refuses_what_it_does_not_know(name: s
 
 # The rules, asked with a row of the deck and with the store
 
+
+def subject(state: TaskState, landing: LandingState | None = None, **more: Any) -> Subject:
+    """A task with an approved proposal where it has a landing."""
+    approved = {"decision": DecisionKind.APPROVE, "landing": landing} if landing else {}
+    return Subject("T1", state, **{"proposal": "P1"} | approved | more)
+
+
 STATES = {
-    "waiting": Subject("T1", TaskState.AWAITING_APPROVAL, "P1", open=True),
-    "due": Subject(
-        "T1",
-        TaskState.APPROVED,
-        "P1",
-        decision=DecisionKind.APPROVE,
-        landing=LandingState.PENDING,
-    ),
-    "refused": Subject(
-        "T1", TaskState.APPROVED, "P1", decision=DecisionKind.APPROVE, landing=LandingState.REFUSED
-    ),
-    "landed": Subject(
-        "T1",
-        TaskState.LANDED,
-        "P1",
-        decision=DecisionKind.APPROVE,
-        landing=LandingState.LANDED,
-        landed_on="main",
-    ),
-    "undone": Subject(
-        "T1", TaskState.UNDONE, "P1", decision=DecisionKind.APPROVE, landing=LandingState.UNDONE
-    ),
-    "rejected": Subject("T1", TaskState.REJECTED, "P1", decision=DecisionKind.REJECT),
-    "report": Subject("T1", TaskState.AWAITING_APPROVAL),
-    "queued": Subject("T1", TaskState.QUEUED),
-    "done": Subject("T1", TaskState.DONE),
-    "earlier": Subject("T1", TaskState.AWAITING_APPROVAL, "P1", newer="P2"),
+    "waiting": subject(TaskState.AWAITING_APPROVAL, open=True),
+    "due": subject(TaskState.APPROVED, LandingState.PENDING),
+    "refused": subject(TaskState.APPROVED, LandingState.REFUSED),
+    "landed": subject(TaskState.LANDED, LandingState.LANDED, landed_on="main"),
+    "undone": subject(TaskState.UNDONE, LandingState.UNDONE),
+    "rejected": subject(TaskState.REJECTED, decision=DecisionKind.REJECT),
+    "report": subject(TaskState.AWAITING_APPROVAL, proposal=""),
+    "queued": subject(TaskState.QUEUED, proposal=""),
+    "done": subject(TaskState.DONE, proposal=""),
+    "earlier": subject(TaskState.AWAITING_APPROVAL, newer="P2"),
 }
 ALLOWED: dict[type[SubjectVerb], set[str]] = {
     Approve: {"waiting", "due", "refused"},
@@ -157,12 +140,19 @@ def test_a_row_of_the_deck_and_the_store_agree(tmp_path: Path, monkeypatch: pyte
 # Undo: one verb for a landing and for an approval that has not landed
 
 
-def test_undo_asks_about_a_landing_and_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=1)
-    (identifier,) = bench.waiting
+def test_undo_asks_about_a_landing_and_withdraws_an_approval_without_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=2)
+    identifier, approved = bench.waiting
     row = bench.approve(identifier)
+    with bench.world() as world, world.store.transaction() as tx:
+        proposal = tx.read.proposal(approved)
+        tx.add_decision(approved, Decision(kind=DecisionKind.APPROVE, tree=proposal.tree))
+        tx.set_task_state(proposal.task_id, TaskState.APPROVED)
     with bench.desk.reading() as store:
         question = Undo(ids=(identifier,)).question(store)
+        assert Undo(ids=(approved,)).question(store) is None
     assert isinstance(question, Question)
     assert question.title == f"Undo the landing of {identifier}?"
     assert f"{row['commit'][:12]} on navigator/2026-01-01" in question.lines
@@ -172,23 +162,10 @@ def test_undo_asks_about_a_landing_and_says_so_once(tmp_path: Path, monkeypatch:
     assert (again["undone"], "already been undone" in again["reason"]) == (False, True)
     told = undone_told(UndoneRow(**again))
     assert str(told).startswith(f"{identifier} has already been undone") and told.level == "error"
-
-
-def test_undo_withdraws_an_approval_without_a_question(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=1)
-    (identifier,) = bench.waiting
-    with bench.world() as world, world.store.transaction() as tx:
-        proposal = tx.read.proposal(identifier)
-        tx.add_decision(identifier, Decision(kind=DecisionKind.APPROVE, tree=proposal.tree))
-        tx.set_task_state(proposal.task_id, TaskState.APPROVED)
-    with bench.desk.reading() as store:
-        assert Undo(ids=(identifier,)).question(store) is None
-    assert bench.undo(identifier)["undone"]
-    assert bench.proposal(identifier).decision is None
-    assert bench.undo(identifier)["undone"] is False
-    assert bench.approve(identifier)["landing"] == "landed"
+    assert bench.undo(approved)["undone"]
+    assert bench.proposal(approved).decision is None
+    assert bench.undo(approved)["undone"] is False
+    assert bench.approve(approved)["landing"] == "landed"
 
 
 # Approve: what is asked, and policy items by name

@@ -28,7 +28,6 @@ def view(number: int, state: TaskState = S.QUEUED, round: int = 0, project: int 
         state=state,
         priority=0,
         order=number,
-        attempt=0,
         round=round,
         since=0.0,
     )

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 
 from benchmarks.workloads import Scenario, workload
 from navigator.model.snapshot import Action, BatchRules, Generate, ReviewTask, SchedulerSnapshot, SwapTo
-from navigator.model.states import Role
 from navigator.schedule.next_actions import next_actions
 from navigator.schedule.session import Job, Session
 from tests.schedule.test_session import SCENARIOS
@@ -85,19 +84,3 @@ def test_quiet_minutes_trade_swaps_for_waiting() -> None:
     at_once, held = (Session(EVEN.machine(), jobs, BatchRules(quiet=quiet)).run() for quiet in (0.0, 180.0))
     assert held.swaps < at_once.swaps / 2
     assert sum(held.ended.values()) > sum(at_once.ended.values())
-
-
-@pytest.mark.parametrize("slower", [2.0, 5.0])
-def test_slower_swaps_are_made_less_often(slower: float) -> None:
-    """More comes meanwhile, so each serves more."""
-    for seed in range(10):
-        scenario = replace(EVEN, tasks=40, arrivals="steady", hours=4, seed=seed)
-        jobs = workload(scenario)
-        slow = replace(scenario, swap_in=slower * scenario.swap_in, swap_back=slower * scenario.swap_back)
-        assert Session(slow.machine(), jobs).run().swaps <= Session(scenario.machine(), jobs).run().swaps + 2
-
-
-def test_both_resident_swaps_nothing() -> None:
-    scenario = replace(EVEN, tasks=60, arrivals="steady", hours=1, both=True)
-    session = Session(scenario.machine(), workload(scenario), resident=Role.REVIEWER).run()
-    assert (session.swaps, len(session.ended)) == (0, 60)

@@ -23,10 +23,11 @@ USAGE = Usage(prompt_tokens=900, completion_tokens=80, cached_tokens=700, second
 
 def test_a_call_is_announced_then_ended(store: Store, task: Task) -> None:
     with store.transaction() as tx:
-        number = tx.begin_call(Role.GENERATOR, task.id, 0, 0, "generate", prompt_version="generate@1")
+        told = {"prompt_version": "generate@1", "prompt_hash": "h"}
+        number = tx.begin_call(Role.GENERATOR, task.id, 0, 0, "generate", **told)
     assert store.read.call_counts() == {"made": 1, "repeated": 0, "lost": 0, "running": 1}
     with store.transaction() as tx:
-        tx.end_call(number, usage=USAGE, retries=2, answer="text", model="m", prompt_hash="h")
+        tx.end_call(number, usage=USAGE, retries=2, answer="text", model="m")
     (call,) = store.read.calls(task_id=task.id)
     assert (call.id, call.outcome, call.usage, call.retries) == (number, "ok", USAGE, 2)
     assert (call.model, call.prompt_hash, call.prompt_version) == ("m", "h", "generate@1")

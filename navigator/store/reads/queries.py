@@ -11,7 +11,6 @@ from typing import Any
 from navigator.model.ids import number_of
 from navigator.model.states import Role
 from navigator.store.database import translated
-from navigator.store.errors import damaged_row
 from navigator.store.schema import DamagedRow, clean
 
 WRITTEN = "purpose NOT LIKE 'review%' AND purpose NOT IN ('final', 'reproduce')"
@@ -60,8 +59,7 @@ class Queries:
         except sqlite3.Error as error:
             raise translated(error, database_of(self._connection)) from error
         except UnicodeDecodeError as error:
-            path = database_of(self._connection)
-            raise translated(DamagedRow(damaged_row(path) or "a text cannot be read"), path) from error
+            raise translated(DamagedRow("a text cannot be read"), database_of(self._connection)) from error
 
     def _one(self, sql: str, *values: Any) -> Any:
         return self._all(sql, *values)[0][0]

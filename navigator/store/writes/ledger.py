@@ -96,7 +96,6 @@ class LedgerWrites(TransactionCore):
         usage: Usage | None = None,
         retries: int = 0,
         answer: str | None = None,
-        prompt_hash: str | None = None,
         model: str | None = None,
         error_code: str = "",
         uncertainty: Uncertainty | None = None,
@@ -106,7 +105,7 @@ class LedgerWrites(TransactionCore):
         Args:
             outcome: "ok", or a word for the failure; not "started".
             answer: the model's text, kept compressed so that a repair or a revision can quote it.
-            prompt_hash, model: None leaves what `begin_call` said.
+            model: None leaves what `begin_call` said.
 
         Raises:
             NotFound: no such call is running.
@@ -116,8 +115,7 @@ class LedgerWrites(TransactionCore):
         ).fetchone()
         if row is None:
             raise NotFound(f"There is no running call {call_id}.", hint="It was ended before.")
-        given = {"prompt_hash": prompt_hash, "model": model}
-        values: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        values: dict[str, Any] = {} if model is None else {"model": model}
         if answer is not None:
             values["answer"] = packed(answer)
         values |= {"outcome": outcome, "error_code": error_code, "retries": retries, "ended": utc_now()}
