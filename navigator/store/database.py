@@ -228,6 +228,10 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise _other_schema(path, present)
 
 
+SYNCHRONOUS = "FULL"
+"""A commit that was answered survives a power cut, not only the death of the process."""
+
+
 def _configure_writer(connection: sqlite3.Connection, path: Path) -> None:
     mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
     if mode != "wal":
@@ -235,8 +239,7 @@ def _configure_writer(connection: sqlite3.Connection, path: Path) -> None:
             f"The file system of {path} does not take a write-ahead log (it offers {mode!r}).",
             hint="Put NAVIGATOR_STATE on a local disk.",
         )
-    # FULL: a commit that was answered survives a power cut, not only the death of the process.
-    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA mmap_size = 0")
     connection.execute("PRAGMA trusted_schema = OFF")
