@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from navigator.actions.registry import perform
 from navigator.exam import candidates as trials
@@ -421,8 +419,10 @@ def file_diff(path: str, sign: str, section: str) -> FileDiff:
     )
 
 
-@given(st.lists(st.from_regex(r"[a-z]{1,8}/[a-z]{1,8}\.py", fullmatch=True), min_size=1, max_size=4))
-def test_a_change_and_its_opposite_get_the_same_words(paths: list[str]) -> None:
-    away, back = ([file_diff(path, sign, "def parse(self, text):") for path in paths] for sign in ("-", "+"))
-    assert neutral_words(away) == neutral_words(back)
-    assert "`parse`" in neutral_words(away)[0]
+def test_a_change_and_its_opposite_get_the_same_words() -> None:
+    for paths in (["lib/a.py"], ["a/b.py", "a/c.py", "d/e.py", "f/g.py"]):
+        away, back = (
+            [file_diff(path, sign, "def parse(self, text):") for path in paths] for sign in ("-", "+")
+        )
+        assert neutral_words(away) == neutral_words(back)
+        assert "`parse`" in neutral_words(away)[0]

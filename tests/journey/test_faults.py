@@ -194,17 +194,23 @@ def test_a_full_disk_holds_up_new_work_and_nothing_is_lost(
     assert trouble.what.startswith("disk full (") and trouble.over
 
 
-def test_what_could_not_be_written_down_is_done_again(
+def test_what_could_not_be_written_down_is_done_again_and_a_database_that_breaks_ends_the_session(
     room: Room, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    error = DatabaseLocked("It is in use.")
-    refused = failing(monkeypatch, ProposalWrites, "add_proposal", error, times=2)
-    task = room.queue()
-    room.work()
+    with monkeypatch.context() as patched:
+        refused = failing(patched, ProposalWrites, "add_proposal", DatabaseLocked("It is in use."), times=2)
+        task = room.queue()
+        room.work()
     assert len(refused) == 2
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
     assert len(room.proposals()) == 1
     assert len(models.written) == 1  # the answer was stored: it is judged again, not asked for again
+    error = DatabaseCorrupt("The database is damaged.", hint="The newest backup is here.")
+    failing(monkeypatch, ProposalWrites, "add_proposal", error, times=99)
+    room.queue()
+    with pytest.raises(DatabaseCorrupt, match="damaged"):
+        room.work()
+    assert not room.paths.socket.exists()
 
 
 def failing(
@@ -261,18 +267,6 @@ def test_on_a_full_disk_one_can_read_and_is_told(tmp_path: Path, models: Models)
         ballast.unlink()
         desk.read("approve", "P1", "--yes", "--confirm", "unseen")
         assert commits_of_proposals(repository) == ["P1"]
-
-
-# The database
-
-
-def test_a_database_that_breaks_in_a_session_ends_it(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    error = DatabaseCorrupt("The database is damaged.", hint="The newest backup is here.")
-    failing(monkeypatch, ProposalWrites, "add_proposal", error, times=99)
-    room.queue()
-    with pytest.raises(DatabaseCorrupt, match="damaged"):
-        room.work()
-    assert not room.paths.socket.exists()
 
 
 # The clock

@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from benchmarks.workloads import Scenario, workload
-from navigator.model.snapshot import Action, BatchRules, Generate, ReviewTask, SchedulerSnapshot, SwapTo
-from navigator.schedule.next_actions import next_actions
+from navigator.model.snapshot import BatchRules
 from navigator.schedule.session import Job, Session
-from tests.schedule.test_session import SCENARIOS
+from tests.schedule.test_session import SCENARIOS, Recorded
 
 EVEN = Scenario(spread=0, revise_rate=0, check_failures=0, swap_spread=0)
-
-
-class Recorded:
-    """The scheduler, and what it named: for each residency how many calls were begun."""
-
-    def __init__(self) -> None:
-        self.swapped_at: list[float] = []
-        self.calls = [0]
-
-    def __call__(self, snapshot: SchedulerSnapshot, now: float) -> Sequence[Action]:
-        actions = next_actions(snapshot, now)
-        self.calls[-1] += sum(isinstance(action, Generate | ReviewTask) for action in actions)
-        if any(isinstance(action, SwapTo) for action in actions):
-            self.swapped_at.append(now)
-            self.calls.append(0)
-        return actions
 
 
 def alternating(pairs: int, apart: float) -> list[Job]:
@@ -49,7 +31,6 @@ def alternating(pairs: int, apart: float) -> list[Job]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
 @given(SCENARIOS)
 def test_every_residency_works_and_there_are_at_most_two_for_each_round(scenario: Scenario) -> None:
     jobs = workload(scenario)
@@ -63,9 +44,10 @@ def test_every_residency_works_and_there_are_at_most_two_for_each_round(scenario
 @pytest.mark.parametrize(("apart", "most"), [(20.0, 15), (60.0, 41), (100.0, 73)])
 def test_urgent_tasks_that_alternate_share_what_comes_meanwhile(apart: float, most: int) -> None:
     """Each task comes when the one before waits for the other model. From a round trip apart each is written and read alone."""
-    session = Session(EVEN.machine(), alternating(40, apart)).run()
+    seen = Recorded()
+    session = Session(EVEN.machine(), alternating(40, apart), policy=seen).run()
     assert session.swaps <= most
-    assert max(seconds for _, seconds in session.review_waits) <= 450 + EVEN.swap_in + 60
+    assert max(seconds for _, seconds in seen.review_waits) <= 450 + EVEN.swap_in + 60
 
 
 def test_an_empty_queue_swaps_nothing_however_long_it_lasts() -> None:
