@@ -134,6 +134,10 @@ def test_calls_that_overlap_are_not_busy_twice(store: Store) -> None:
         ended(store, second, seconds, model="other")
     assert store.read.call_totals()[1].busy_seconds == 30
     assert [row.calls for row in store.read.call_totals(at(20))] == [1, 3]
+    assert store.read.newest_calls_since(6) == ""
+    with store.transaction() as tx:
+        tx._update("calls", 4, {"started": at(7)})
+    assert store.read.newest_calls_since(2) == at(7), "the newest two came after the fourth"
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -308,6 +308,11 @@ class StatisticsReads(VerdictReads):
             for row in self._all(_SUMS, since)
         ]
 
+    def newest_calls_since(self, most: int) -> str:
+        """Since when (UTC) the newest `most` calls were made; "" where there are fewer."""
+        found = self._all("SELECT started FROM calls ORDER BY id DESC LIMIT 1 OFFSET ?", most)
+        return str(found[0]["started"]) if found else ""
+
     def _busy_seconds(self, *chosen: object) -> float:
         """The union of the calls' intervals: going back in time, each adds what no later one covers."""
         busy, reached = 0.0, float("inf")
