@@ -245,6 +245,7 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
                 "completion_tokens": 800,
                 "cached_tokens": 7000,
                 "seconds": 40.0,
+                "busy": 40.0,
                 "started": at(number, 10 * turn),
                 "ended": at(number, 10 * turn + 40),
                 "answer": answer,

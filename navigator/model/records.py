@@ -335,6 +335,7 @@ class WorkTotals(Model):
 
     Attributes:
         seconds: durations of the calls added up: calls at the same time count each.
+        busy_seconds: those of them in which no other call of the same model ran that ended before.
         lost: calls that a crash cut off; their tokens are unknown and not in the sums.
     """
 
@@ -346,6 +347,7 @@ class WorkTotals(Model):
     completion_tokens: int = 0
     cached_tokens: int = 0
     seconds: float = 0.0
+    busy_seconds: float = 0.0
 
 
 class SwapTotals(Model):

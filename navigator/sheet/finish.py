@@ -65,10 +65,6 @@ def batch_rules(settings: Settings) -> BatchRules:
 # What was measured here
 
 
-RECENT = 5_000
-"""Calls, the newest, that speeds and lengths are measured on: it is asked after each swap, and models change."""
-
-
 def measured_figures(reader: Reader, swap: SwapSettings) -> tuple[Figures, tuple[str, ...]]:
     """Figures measured here, the published ones for what is not measured yet.
 
@@ -86,8 +82,7 @@ def measured_figures(reader: Reader, swap: SwapSettings) -> tuple[Figures, tuple
         took = usual_swap(swaps, origin.value, to.value)
         if took is not None and took.seconds is not None and not swap.keeps_both:
             found[name] = took.seconds.median
-    calls = reader.call_totals(reader.newest_calls_since(RECENT))
-    totals = [row for row in calls if row.role is not Role.FINAL]
+    totals = [row for row in reader.call_totals() if row.role is not Role.FINAL]
     # Of several models in one role, the one that was called last.
     for row in sorted(totals, key=lambda row: row.newest):
         speed, streams, tokens = (

@@ -173,6 +173,8 @@ CREATE TABLE calls (
     completion_tokens INTEGER NOT NULL DEFAULT 0,
     cached_tokens INTEGER NOT NULL DEFAULT 0,
     seconds REAL NOT NULL DEFAULT 0,
+    -- Those of them in which no call of the same role and model ran that ended before.
+    busy REAL NOT NULL DEFAULT 0,
     retries INTEGER NOT NULL DEFAULT 0,
     repeat INTEGER NOT NULL DEFAULT 0 CHECK (repeat IN (0, 1)),
     started TEXT NOT NULL,
@@ -303,7 +305,10 @@ CREATE INDEX tasks_since ON tasks (since);
 CREATE INDEX edit_failures_round ON edit_failures (task_id, attempt, round);
 CREATE INDEX reviews_proposal ON reviews (proposal_id, role);
 -- Statistics of calls are read from the index alone: the rows hold whole answers.
-CREATE INDEX calls_figures ON calls (role, model, ended DESC, seconds, outcome, purpose, prompt_tokens, completion_tokens, cached_tokens);
+CREATE INDEX calls_ended ON calls (role, model, ended);
+CREATE INDEX calls_figures ON calls (
+    role, model, purpose, outcome, ended, prompt_tokens, completion_tokens, cached_tokens, seconds, busy
+);
 
 -- The reviewer's exam: blinded items with a known answer, and what the reviewer said of each.
 CREATE TABLE exam_items (

@@ -55,7 +55,7 @@ def test_cost_says_n_and_what_is_not_known(tmp_path: Path) -> None:
     assert "anecdotal: n below 30" in whole.notes
     assert rows(found["TOKENS"])["generator, writing: read"] == ("1,000", "4,000")
     assert found["TOKENS"].notes == ("calls that were cut off, whose tokens are not known: 1",)
-    assert rows(found["SECONDS"])["generator at work"] == ("5.0", "20.0")
+    assert rows(found["SECONDS"])["generator, writing"] == ("5.0", "20.0")
     assert found["SECONDS"].notes[1] == "swaps made externally, whose seconds are not known: 1"
 
 

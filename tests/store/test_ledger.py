@@ -23,8 +23,9 @@ USAGE = Usage(prompt_tokens=900, completion_tokens=80, cached_tokens=700, second
 
 def test_a_call_is_announced_then_ended(store: Store, task: Task) -> None:
     with store.transaction() as tx:
-        told = {"prompt_version": "generate@1", "prompt_hash": "h"}
-        number = tx.begin_call(Role.GENERATOR, task.id, 0, 0, "generate", **told)
+        number = tx.begin_call(
+            Role.GENERATOR, task.id, 0, 0, "generate", prompt_version="generate@1", prompt_hash="h"
+        )
     assert store.read.call_counts() == {"made": 1, "repeated": 0, "lost": 0, "running": 1}
     with store.transaction() as tx:
         tx.end_call(number, usage=USAGE, retries=2, answer="text", model="m")

@@ -9,7 +9,7 @@ from typing import Any
 from navigator.figures.intervals import ANECDOTAL_BELOW, Durations
 from navigator.figures.swaps import round_trips, swap_stats
 from navigator.model.models import Swap
-from navigator.model.records import CallTotals, SwapTotals, WorkTotals, Yield
+from navigator.model.records import SwapTotals, WorkTotals, Yield
 from navigator.sheet.statistics.page import (
     Column,
     PageQuestion,
@@ -27,11 +27,10 @@ _WORK = {"write": "writing", "review": "reviewing", "final": "final review", "ex
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What was spent in some time, by role and kind of work and by model, on swaps, and what came out of it."""
+    """What was spent in some time, by role and kind of work, on swaps, and what came out of it."""
 
     made: Yield
     work: Sequence[WorkTotals]
-    models: Sequence[CallTotals]
     swaps: SwapTotals
 
     @property
@@ -41,8 +40,8 @@ class Cost:
 
     @property
     def model_seconds(self) -> float:
-        """In which a model worked, added up over roles and models."""
-        return sum(row.busy_seconds for row in self.models)
+        """In which a model worked, added up over roles and kinds of work, of which the exam is none."""
+        return sum(row.busy_seconds for row in self.work if row.work != "exam")
 
     def document(self) -> dict[str, Any]:
         """As JSON has it: what came out, the sums with their shares of an accepted change, and who spent them."""
@@ -69,7 +68,6 @@ def read_costs(reader: Reader, since: str) -> Cost:
     return Cost(
         reader.work_yield(since),
         reader.work_totals(since),
-        reader.call_totals(since),
         reader.swap_totals(since),
     )
 
@@ -119,7 +117,9 @@ def cost_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     ]
     unknown = (f"calls that were cut off, whose tokens are not known: {lost:,}",) if lost else ()
     yield Table("TOKENS", columns(0), tuple(tokens), notes=unknown)
-    seconds = [(f"{row.role.value} at work", row.busy_seconds) for row in spent.models]
+    seconds = [
+        (f"{row.role.value}, {_WORK[row.work]}", row.busy_seconds) for row in spent.work if row.work != "exam"
+    ]
     notes: tuple[str, ...] = (f"swaps and loads: {swaps.n:,}, failed: {swaps.failed:,}",) if swaps.n else ()
     if swaps.unmeasured:
         notes += (f"swaps made externally, whose seconds are not known: {swaps.unmeasured:,}",)

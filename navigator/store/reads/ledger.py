@@ -85,6 +85,10 @@ class LedgerReads(Queries):
         found = self._all("SELECT * FROM calls WHERE id > ? ORDER BY id", number)
         return [from_row(ModelCall, row, usage=from_row(Usage, row)) for row in found]
 
+    def open_calls(self) -> int:
+        """Calls that have begun and not ended."""
+        return int(self._one("SELECT count(*) FROM calls WHERE outcome = 'started'"))
+
     def call_counts(self) -> dict[str, int]:
         """`{"made", "repeated", "lost", "running"}`: begun, begun again for the same step, never ended, open.
 

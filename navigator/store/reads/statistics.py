@@ -62,7 +62,7 @@ GROUPINGS = tuple(name for name in _GROUPS if name)
 ALIASES = {"model": "reviewer-model", "prompt": "reviewer-prompt"}
 """Short names of groupings."""
 
-VARIANT = "(SELECT variant FROM tasks WHERE id = a.task_id) > 1"
+VARIANT = "a.task_id IN (SELECT id FROM tasks WHERE variant_of IS NOT NULL AND variant > 1)"
 """Whether a proposal is a further one for a task that is written several times: no verdict of its own, since all are of
 one task, and written in other ways than the settings say."""
 
@@ -284,13 +284,19 @@ _BATCH = (
 )
 """Whether a call is the work that a batch is made of: a change written, or a review. A look is part of the one it leads to."""
 
-_ENDED = " FROM calls WHERE ended >= ? AND outcome NOT IN ('started', 'lost') AND purpose <> 'exam'"
+_CALLS = (
+    "SELECT role, model, purpose, outcome, count(*) AS calls, sum(prompt_tokens) AS prompt_tokens,"
+    " sum(completion_tokens) AS completion_tokens, sum(cached_tokens) AS cached_tokens, sum(seconds) AS seconds,"
+    " sum(busy) AS busy_seconds, max(ended) AS newest FROM calls WHERE ended >= ? GROUP BY 1, 2, 3, 4"
+)
+"""Ended calls, summed in the order of an index; the few rows of it are then summed as a statistic wants them."""
+
+_TOKENS = ", ".join(f"sum({kind}_tokens) AS {kind}_tokens" for kind in ("prompt", "completion", "cached"))
 _SUMS = (
-    f"SELECT role, model, count(*) AS calls, sum(NOT {_ANSWERED}) AS failed,"
-    " sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,"
-    " sum(cached_tokens) AS cached_tokens, sum(seconds) AS seconds, max(ended) AS newest,"
-    f" sum({_BATCH} AND {_WRITTEN}) AS batch_calls, sum({_BATCH} * completion_tokens) AS batch_tokens{_ENDED}"
-    " GROUP BY 1, 2 ORDER BY 1, 2"
+    f"SELECT role, model, sum(calls) AS calls, sum(calls * NOT {_ANSWERED}) AS failed, {_TOKENS},"
+    " sum(seconds) AS seconds, round(sum(busy_seconds), 3) AS busy_seconds, max(newest) AS newest,"
+    f" sum(calls * ({_BATCH} AND {_WRITTEN})) AS batch_calls, sum({_BATCH} * completion_tokens) AS batch_tokens"
+    f" FROM ({_CALLS}) WHERE outcome NOT IN ('started', 'lost') AND purpose <> 'exam' GROUP BY 1, 2 ORDER BY 1, 2"
 )
 
 
@@ -303,28 +309,7 @@ class StatisticsReads(VerdictReads):
 
     def call_totals(self, since: str = "") -> list[CallTotals]:
         """Sums over ended calls by role and model."""
-        return [
-            from_row(CallTotals, row, busy_seconds=self._busy_seconds(since, row["role"], row["model"]))
-            for row in self._all(_SUMS, since)
-        ]
-
-    def newest_calls_since(self, most: int) -> str:
-        """Since when (UTC) the newest `most` calls were made; "" where there are fewer."""
-        found = self._all("SELECT started FROM calls ORDER BY id DESC LIMIT 1 OFFSET ?", most)
-        return str(found[0]["started"]) if found else ""
-
-    def _busy_seconds(self, *chosen: object) -> float:
-        """The union of the calls' intervals: going back in time, each adds what no later one covers."""
-        busy, reached = 0.0, float("inf")
-        cursor = self._connection.cursor()
-        cursor.row_factory = None  # plain tuples: there may be hundreds of thousands
-        sql = f"SELECT 86400.0 * julianday(ended), seconds{_ENDED} AND role = ? AND model = ? ORDER BY ended DESC"
-        for end, seconds in cursor.execute(sql, chosen):
-            begin = end - seconds
-            if begin < reached:
-                busy += min(end, reached) - begin
-                reached = begin
-        return round(busy, 3)
+        return from_rows(CallTotals, self._all(_SUMS, since))
 
 
 # Sums of what work took, made by the database.
@@ -357,10 +342,9 @@ class CostReads(Queries):
         return from_rows(
             WorkTotals,
             self._all(
-                f"SELECT role, {_WORK} AS work, count(*) AS calls, sum(outcome = 'lost') AS lost,"
-                " sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,"
-                " sum(cached_tokens) AS cached_tokens, sum(seconds) AS seconds"
-                " FROM calls WHERE ended >= ? AND outcome <> 'started' GROUP BY 1, 2 ORDER BY 1, 2 DESC",
+                f"SELECT role, {_WORK} AS work, sum(calls) AS calls, sum(calls * (outcome = 'lost')) AS lost, {_TOKENS},"
+                f" sum(seconds) AS seconds, round(sum(busy_seconds), 3) AS busy_seconds FROM ({_CALLS})"
+                " GROUP BY 1, 2 ORDER BY 1, 2 DESC",
                 since,
             ),
         )
@@ -460,12 +444,10 @@ class MetricReads(Queries):
 
     def tokens(self) -> list[Count]:
         """Tokens by role and kind. Cached ones are among those of the prompts."""
-        kinds = ("prompt", "completion", "cached")
-        sums = ", ".join(f"total({kind}_tokens)" for kind in kinds)
         return [
-            ((role, kind), float(tokens))
-            for role, *found in self._all(f"SELECT role, {sums} FROM calls GROUP BY 1")
-            for kind, tokens in zip(kinds, found, strict=True)
+            ((row["role"], kind), float(row[f"{kind}_tokens"]))
+            for row in self._all(f"SELECT role, {_TOKENS} FROM ({_CALLS}) GROUP BY 1", "")
+            for kind in ("prompt", "completion", "cached")
         ]
 
     def _counts(self, sql: str) -> list[Count]:

@@ -115,13 +115,33 @@ class LedgerWrites(TransactionCore):
         ).fetchone()
         if row is None:
             raise NotFound(f"There is no running call {call_id}.", hint="It was ended before.")
-        values: dict[str, Any] = {} if model is None else {"model": model}
+        usage, ended, model = usage or Usage(), utc_now(), model or row["model"]
+        values: dict[str, Any] = {"outcome": outcome, "error_code": error_code, "retries": retries}
+        values |= {
+            "ended": ended,
+            "model": model,
+            "busy": self._busy(row["role"], model, ended, usage.seconds),
+        }
+        values |= usage.model_dump() | (uncertainty or Uncertainty()).model_dump()
         if answer is not None:
             values["answer"] = packed(answer)
-        values |= {"outcome": outcome, "error_code": error_code, "retries": retries, "ended": utc_now()}
-        values |= (usage or Usage()).model_dump() | (uncertainty or Uncertainty()).model_dump()
         self._update("calls", call_id, values)
         self._call_event("call_ended", call_id)
+
+    def _busy(self, role: str, model: str, ended: str, seconds: float) -> float:
+        """How many of a call's `seconds` no call of its role and model that ended before covers; the exam's count nowhere."""
+        others = self._run(
+            "SELECT 86400.0 * (julianday(?3) - julianday(ended)) AS ago, seconds FROM calls"
+            " WHERE role = ?1 AND model = ?2 AND ended > strftime('%Y-%m-%dT%H:%M:%fZ', ?3, -?4 || ' seconds')"
+            " AND outcome NOT IN ('started', 'lost') AND purpose <> 'exam' ORDER BY ended DESC",
+            (role, model, ended, seconds),
+        )
+        busy, reached = 0.0, 0.0  # seconds before the end, up to which it was looked
+        for other in others:
+            if other["ago"] > reached:
+                busy += other["ago"] - reached
+            reached = max(reached, other["ago"] + other["seconds"])
+        return busy + max(0.0, seconds - reached)
 
     def judge_call(self, call_id: int, outcome: str) -> None:
         """Change an ended call's outcome after its answer was looked at, e.g. to "refused".

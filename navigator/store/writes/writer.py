@@ -49,7 +49,7 @@ class Store:
         self._path = database_of(connection)
         self.on_commit = on_commit
         self.read = Reader(connection)
-        if self.read.call_counts()["running"] or self.read.open_agent_turns():
+        if self.read.open_calls() or self.read.open_agent_turns():
             with self.transaction() as tx:
                 tx.lose_calls()
                 tx.lose_agent_turns()
