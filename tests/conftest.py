@@ -33,7 +33,7 @@ WHOLE = (
     "cli/test_dead_servers.py",
     "cli/test_newcomer.py",
     "cli/test_report.py",
-    "cli/test_review.py",
+    "cli/test_reviews.py",
     "cli/test_split.py",
     "cli/test_swap_command.py",
     "client/test_command.py",

@@ -4,89 +4,62 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
 from navigator.model import patterns
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 _SENTENCE = 400
 """Characters of a command's first sentence; click cuts it to 45."""
 
 
 class Commands(click.Group):
-    """A group that shows the first sentence of each command whole, and names the nearest command for one that is not there."""
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands, one sentence each."""
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [
-            (name, command.get_short_help_str(_SENTENCE)) for name, command in found if command is not None
-        ]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with the nearest name for one that is not there."""
-        names = self.list_commands(ctx)
-        if args and args[0] not in names and not args[0].startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(args[0], names, 1)
-            path = ctx.command_path
-            also = f" Did you mean `{path} {near[0]}`?" if near else f" `{path} --help` lists them."
-            raise click.UsageError(f"There is no command {args[0]!r}.{also}")
-        return super().resolve_command(ctx, args)
-
-
-class LazyGroup(Commands):
-    """A group whose commands live in modules of their own, imported on use.
+    """A group whose help cuts no sentence. Commands of its table live in modules of their own, imported on use.
 
     Args:
         table: command → (module below `navigator.cli`, one line of help); with the help there, `--help` imports nothing.
     """
 
-    def __init__(self, *args: Any, table: dict[str, tuple[str, str]], **named: Any) -> None:
+    def __init__(
+        self, *args: Any, table: Mapping[str, tuple[str, str]] = MappingProxyType({}), **named: Any
+    ) -> None:
         super().__init__(*args, **named)
         self.table = table
+        self.commands: dict[str, Any] = dict.fromkeys(table)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every command, in the order of the table."""
-        return list(self.table)
+        return list(self.commands)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module that defines one command."""
+        """The command, from the module that defines it."""
         if cmd_name not in self.table:
-            return None
+            return super().get_command(ctx, cmd_name)
         module = importlib.import_module(f"navigator.cli.{self.table[cmd_name][0]}")
         command = getattr(module, cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The table of commands, without importing any."""
+        """The commands, one sentence each."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
-
-
-Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+            formatter.write_dl(
+                (name, command.get_short_help_str(_SENTENCE) if command else self.table[name][1])
+                for name, command in self.commands.items()
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a parameter's type does not say: a name for its value in the usage, how to complete it, which values are allowed."""
+    """What a parameter's type does not say: a name for its value in the usage, which values are allowed."""
 
     name: str | None = None
-    complete: Completer | None = None
     type: click.ParamType[Any] | None = None
 
 
@@ -186,7 +159,6 @@ def _parameter(name: str, hint: Any, default: Any, kind_of: Any, about: str) -> 
         "type": value.type or _click_type(inner),
         "default": None if empty else getattr(default, "value", default),
         "metavar": value.name,
-        "shell_complete": value.complete,
         "callback": _members(inner) if _is_enum(inner) else None,
     }
     if kind_of is inspect.Parameter.POSITIONAL_OR_KEYWORD:

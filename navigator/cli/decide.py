@@ -17,21 +17,10 @@ from navigator.actions.escalate import Escalate
 from navigator.actions.notes import MOST_PRECEDENTS, TOLD, WORDS, JudgeFinding
 from navigator.actions.split import Split
 from navigator.actions.undo import Undo
-from navigator.cli import output
+from navigator.cli import output, session
 from navigator.cli.command import AtLeast1, Note, Value, command, given
-from navigator.cli.session import (
-    ProjectName,
-    ProjectNames,
-    ProposalIds,
-    act,
-    ask,
-    carry_out,
-    complete_proposals,
-    confirmed,
-    reading,
-    report,
-)
-from navigator.git.facts import read_facts
+from navigator.config.guarded import read_file, write_file
+from navigator.git.facts import RepoFacts, read_facts
 from navigator.journey.dependencies import at_home
 from navigator.landing import land as landing
 from navigator.landing.plan import LandingRefused
@@ -46,7 +35,7 @@ Tree = Annotated[str, Value("HASH")]
 
 @command(yes=True)
 def approve(
-    ids: ProposalIds = (),
+    ids: session.ProposalIds = (),
     *,
     all_reviewed: bool = False,
     include_unseen: bool = False,
@@ -68,13 +57,11 @@ def approve(
     """
     if include_unseen and not all_reviewed:
         raise UsageError("--include-unseen goes with --all-reviewed.")
-    chosen, left_out, untold = _chosen(ids, all_reviewed, confirm, unseen=include_unseen)
+    chosen, left_out = _chosen(ids, all_reviewed, confirm, unseen=include_unseen)
     if tree and len(chosen) != 1:
         raise UsageError("--tree needs exactly one proposal.")
     for row in left_out:
         output.note(f"Left out: {row['id']}, {row['reason']}")
-    if any(untold.values()):
-        output.note(f"Note: {_untold_words(untold)}")
     verb = Approve.read(
         {
             "proposals": [{"id": one.id, "tree": tree or one.tree} for one in chosen],
@@ -83,29 +70,21 @@ def approve(
             "unasked": bool(given("--yes")) and not all_reviewed,
         }
     )
-    done = _approve_each(ask(verb)) if chosen else Approve.outcome([])
+    done = _approve_each(session.ask(verb)) if chosen else Approve.outcome([])
     rows = decided(done)
-    document: dict[str, Any] = {"decisions": rows}
-    approved = [row.id for row in rows if row.recorded]
-    taken = {why: [one for one in named if one in approved] for why, named in untold.items()}
-    if all_reviewed:
-        document |= {"left_out": left_out} | taken
-    if not given("--json"):
-        if any(taken.values()):
-            output.say(f"Of {len(approved)} approved: {_untold_words(taken)}")
-        if not rows:
-            output.say(_nothing_taken(left_out))
-    report(done.told, document)
+    if not rows and not given("--json"):
+        output.say(_nothing_taken(left_out))
+    session.report(done.told, {"decisions": rows} | ({"left_out": left_out} if all_reviewed else {}))
 
 
 def _approve_each(verb: Approve) -> Done:
     """One after the other: what follows a refused one is done all the same."""
-    with reading() as store:
+    with session.reading() as store:
         each = verb.one_by_one(store)
     rows: list[DecisionRow] = []
     for one in each:
         try:
-            rows += decided(act(one))
+            rows += decided(session.act(one))
         except NavigatorError as error:
             if not rows:
                 raise  # nothing was done
@@ -129,44 +108,42 @@ def _nothing_taken(left_out: list[dict[str, str]]) -> str:
 
 def _chosen(
     ids: tuple[str, ...], all_reviewed: bool, confirm: tuple[str, ...], *, unseen: bool
-) -> tuple[list[Pinned], list[dict[str, str]], dict[str, list[str]]]:
-    """The proposals meant, with the trees they have now; what --all-reviewed leaves out and why; and of what it takes,
-    by outcome, those whose tests show nothing good: untested, or failed before.
+) -> tuple[list[Pinned], list[dict[str, str]]]:
+    """The proposals meant, with the trees they have now; and what --all-reviewed leaves out, and why.
+
+    Those that it takes although their tests show nothing good are named on stderr.
     """
     if bool(ids) == all_reviewed:
         raise UsageError("Name proposals, or use --all-reviewed.", hint="`navigator proposals` lists them.")
-    with reading() as store:
+    with session.reading() as store:
         if ids:
-            return [Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids)], [], {}
+            return [Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids)], []
         choice = batch_choice(store, confirm, unseen=unseen)
-    untold = {outcome: [one.id for one in choice.taken if one.tests == outcome] for outcome in _UNTOLD}
+    for outcome, words in _UNTOLD.items():
+        if named := [one.id for one in choice.taken if one.tests == outcome]:
+            output.note(f"Note: {len(named)} {words}: {', '.join(named)}")
     left_out = [
         {"id": one.id, "mark": mark.kind.value, "reason": mark.words} for one, mark in choice.left_out
     ]
-    return [Pinned(id=one.id, tree=one.tree) for one in choice.taken], left_out, untold
+    return [Pinned(id=one.id, tree=one.tree) for one in choice.taken], left_out
 
 
 _UNTOLD = {"untested": "untested", "failed_before": "whose tests also fail on the base"}
 """Outcomes of tests that a batch approval names, and in which words."""
 
 
-def _untold_words(untold: dict[str, list[str]]) -> str:
-    """`1 untested: P3; 2 whose tests also fail on the base: P4, P5`."""
-    return "; ".join(f"{len(ids)} {_UNTOLD[why]}: {', '.join(ids)}" for why, ids in untold.items() if ids)
-
-
 @command(yes=True)
-def reject(ids: ProposalIds, *, note: Note = "") -> None:
+def reject(ids: session.ProposalIds, *, note: Note = "") -> None:
     """Reject proposals; their tasks end.
 
     Args:
         note: A note to record with the decision.
     """
-    carry_out(Reject(proposals=_pinned(ids), note=note))
+    session.carry_out(Reject(proposals=_pinned(ids), note=note))
 
 
 @command()
-def send_back(ids: Annotated[ProposalIds, Value("P…|T…", complete_proposals)], *, note: Note = "") -> None:
+def send_back(ids: Annotated[session.ProposalIds, Value("P…|T…")], *, note: Note = "") -> None:
     """Send back proposals, or tasks with a report or an answer without a change: a new attempt starts with your note.
 
     Args:
@@ -174,7 +151,7 @@ def send_back(ids: Annotated[ProposalIds, Value("P…|T…", complete_proposals)
     """
     tasks = tuple(one for one in ids if one[:1] in "Tt")
     proposals = _pinned(tuple(one for one in ids if one not in tasks))
-    carry_out(SendBack(proposals=proposals, tasks=tasks, note=note))
+    session.carry_out(SendBack(proposals=proposals, tasks=tasks, note=note))
 
 
 def _pinned(ids: tuple[str, ...]) -> tuple[Pinned, ...]:
@@ -182,16 +159,16 @@ def _pinned(ids: tuple[str, ...]) -> tuple[Pinned, ...]:
 
 
 @command(yes=True)
-def undo(ids: ProposalIds) -> None:
+def undo(ids: session.ProposalIds) -> None:
     """Undo landings, or withdraw approvals that have not landed.
 
     The branch returns to where it was; if it has moved on, a revert commit is made on a new branch.
     """
-    carry_out(Undo(ids=ids))
+    session.carry_out(Undo(ids=ids))
 
 
 @command(yes=True)
-def escalate(ids: ProposalIds, *, final: bool = False, withdraw: bool = False) -> None:
+def escalate(ids: session.ProposalIds, *, final: bool = False, withdraw: bool = False) -> None:
     """Have the reviewer read proposals next, which may cost a swap, or have the final model read them too.
 
     A proposal that waits for your decision gets a second verdict beside the first.
@@ -200,14 +177,14 @@ def escalate(ids: ProposalIds, *, final: bool = False, withdraw: bool = False) -
         final: By the final model: shows first what leaves this machine.
         withdraw: Take back what was asked for and has not begun.
     """
-    with reading() as store:
+    with session.reading() as store:
         pinned = tuple(Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids))
-    carry_out(Escalate(proposals=pinned, final=final, withdraw=withdraw))
+    session.carry_out(Escalate(proposals=pinned, final=final, withdraw=withdraw))
 
 
 @command()
 def split(
-    proposal: Annotated[str, Value("P…", complete_proposals)],
+    proposal: Annotated[str, Value("P…")],
     hunks: Annotated[tuple[str, ...], Value("H…")],
     *,
     tree: Tree = "",
@@ -222,26 +199,26 @@ def split(
     """
     labels = [label for word in hunks for label in word.split(",") if label]
     verb = Split.read({"proposal": proposal, "hunks": labels, "tree": tree})
-    with reading() as store:
+    with session.reading() as store:
         verb.require(store)
         tests = store.project(store.proposal(proposal).project_id).check.strip()
     if tests:  # they may take minutes
         output.note(
             f"Running the tests on the new proposal, and on its base if needed: `{safe_line(tests)}` …"
         )
-    carry_out(verb)
+    session.carry_out(verb)
 
 
 @command(yes=True)
-def merge(projects: ProjectNames = ()) -> None:
+def merge(projects: session.ProjectNames = ()) -> None:
     """Merge what landed on Navigator's branches into the branches that are checked out.
 
     Without PROJECT: of all projects. What git cannot merge cleanly is left as it was, with the command to do it by hand.
     """
-    with reading() as store:
+    with session.reading() as store:
         chosen = [store.project(name) for name in projects] or store.projects()
         landed = {project.name: store.landed_commits(project.id) for project in chosen}
-    waiting: list[tuple[str, Any, str]] = []
+    waiting: list[tuple[str, RepoFacts, str]] = []
     for project in chosen:
         with at_home(project):
             facts = read_facts(project.path)
@@ -251,18 +228,19 @@ def merge(projects: ProjectNames = ()) -> None:
         for line in landing.subjects(facts, branch):
             output.say(f"  {safe_line(line)}")
     if waiting:
-        confirmed("Merge them?" if len(waiting) > 1 else "Merge it?")
-    rows: list[dict[str, str]] = []
-    for name, facts, branch in waiting:
-        row = {"project": name, "branch": branch, "commit": "", "reason": ""}
-        try:
-            # Read again: the branch before it may have moved HEAD.
-            row["commit"] = landing.merge(read_facts(facts.path), branch)
-        except LandingRefused as error:
-            row["reason"] = f"{error.message} {error.hint}"
-        rows.append(row)
+        session.confirmed("Merge them?" if len(waiting) > 1 else "Merge it?")
+    rows = [{"project": name} | _merge_row(facts, branch) for name, facts, branch in waiting]
     output.show({"merges": rows}, lambda found: _say_merged(found["merges"]))
     sys.exit(int(any(row["reason"] for row in rows)))
+
+
+def _merge_row(facts: RepoFacts, branch: str) -> dict[str, str]:
+    """The commit that a branch of Navigator's was merged as, or why it could not be."""
+    try:
+        # Read again: the branch before it may have moved HEAD.
+        return {"branch": branch, "commit": landing.merge(read_facts(facts.path), branch), "reason": ""}
+    except LandingRefused as error:
+        return {"branch": branch, "commit": "", "reason": f"{error.message} {error.hint}"}
 
 
 def _say_merged(rows: list[dict[str, str]]) -> None:
@@ -283,7 +261,7 @@ FILE = ".navigator-precedents.jsonl"
 
 @command()
 def finding(
-    proposal: Annotated[str | None, Value("[P…", complete_proposals)] = None,
+    proposal: Annotated[str | None, Value("[P…")] = None,
     number: AtLeast1 | None = None,
     judgement: Annotated[
         str | None, Value("right|wrong|not-worth-it]", type=click.Choice(list(_CHOICES)))
@@ -291,10 +269,10 @@ def finding(
     *,
     note: Note = "",
     withdraw: bool = False,
-    list_: ProjectName | None = None,
+    list_: session.ProjectName | None = None,
     precedent: AtLeast1 | None = None,
-    write: ProjectName | None = None,
-    read: ProjectName | None = None,
+    write: session.ProjectName | None = None,
+    read: session.ProjectName | None = None,
 ) -> None:
     """Say whether finding N of a proposal is right, wrong, or true but not worth a change.
 
@@ -318,7 +296,7 @@ def finding(
     elif write:
         _write_precedents(write)
     elif read:
-        carry_out(JudgeFinding(project=read, precedents=_read_precedents(read)))
+        session.carry_out(JudgeFinding(project=read, precedents=_read_precedents(read)))
     elif withdraw == bool(note.strip() if precedent else judgement):
         raise UsageError(
             "Say right, wrong or not-worth-it, or --withdraw; of a --precedent, --note or --withdraw."
@@ -331,12 +309,12 @@ def finding(
             judgement=_CHOICES.get(judgement or ""),
             note=note,
         )
-        carry_out(verb)
+        session.carry_out(verb)
 
 
 def _held(name: str) -> tuple[Path, list[dict[str, Any]]]:
     """A project's folder, and its precedents."""
-    with reading() as store:
+    with session.reading() as store:
         project = store.project(name)
         found = store.precedents(project.id)
     return Path(project.path), [one.model_dump(mode="json", include={"id", *TOLD}) for one in found]
@@ -352,7 +330,6 @@ def _list_precedents(name: str, held: list[dict[str, Any]]) -> None:
 
 def _write_precedents(name: str) -> None:
     """Everything that holds, without secrets, in place of what the file had."""
-    from navigator.config.guarded import write_file
     from navigator.model.secrets import Redactor, environment_values
 
     redact = Redactor(environment_values(os.environ))
@@ -371,7 +348,6 @@ def _read_precedents(name: str) -> tuple[Precedent, ...]:
     Raises:
         UsageError: it is not there, is something else, too large, or has a line that is no precedent.
     """
-    from navigator.config.guarded import read_file
     from navigator.model.json_text import read_json
 
     try:

@@ -13,12 +13,14 @@ from typing import Annotated, Any
 
 import click
 
+from navigator.actions.projects import SAMPLE, AddProject
 from navigator.cli import output
 from navigator.cli.command import Value, command, given
 from navigator.cli.run import conduct, show_session
 from navigator.cli.session import act, live_status
 from navigator.config.paths import STATE_VARIABLE, StatePaths, private_folder
 from navigator.model.errors import Conflict
+from navigator.model.models import utc_now
 
 _CONFIG = """# Written by `navigator demo`: a rehearsal, no real model.
 [generator]
@@ -73,21 +75,22 @@ def demo(
         finally:
             _say_how_to_return(paths, temporary=temporary)
         return
+    began = utc_now()
     document = conduct(paths, until="idle", quiet=quiet, time_scale=scale, seed=seed)
-    if temporary:
-        shutil.rmtree(paths.root)
 
     def text(_: object) -> None:
-        show_session(document)
+        show_session(document, began)
         _say_untested(document)
         if temporary:
             output.say(
-                f"\nNothing was kept. To look at the proposals, run {_command()} demo in a terminal or with --state DIR."
+                "\nNothing is kept. To look at the proposals, run navigator demo in a terminal or with --state DIR."
             )
         else:
-            output.say(f"\nLook at the result:\n{_environment(paths)}\n  {_command()} proposals")
+            output.say(f"\nLook at the result:\n{_environment(paths)}\n  navigator proposals")
 
     output.show(document, text)
+    if temporary:
+        shutil.rmtree(paths.root)
 
 
 def _say_untested(document: dict[str, Any]) -> None:
@@ -103,9 +106,9 @@ def _say_untested(document: dict[str, Any]) -> None:
 
 def _say_how_to_return(paths: StatePaths, *, temporary: bool) -> None:
     """After the screens: how to open them again, whether a conductor is still running, and where the files are."""
-    output.say(f"To open the demo again:\n{_environment(paths)}\n  {_command()}")
+    output.say(f"To open the demo again:\n{_environment(paths)}\n  navigator")
     if live_status() is not None:
-        output.say(f"The conductor is still running; `{_command()} run --stop` ends it.")
+        output.say("The conductor is still running; `navigator run --stop` ends it.")
     if temporary:
         output.say(f"Remove the demo when you are done: rm -r {shlex.quote(str(paths.root))}")
 
@@ -114,13 +117,6 @@ def _environment(paths: StatePaths) -> str:
     """The shell line that points later commands at the demo."""
     place, config = (shlex.quote(str(path)) for path in (paths.root, paths.root / "demo.toml"))
     return f"  export {STATE_VARIABLE}={place} NAVIGATOR_CONFIG={config}"
-
-
-def _command() -> str:
-    """How to call Navigator again from here: by name where the shell finds it, else as it was called."""
-    if shutil.which("navigator") or Path(sys.argv[0]).name != "navigator":
-        return "navigator"
-    return sys.argv[0]
 
 
 def _demo_folder(chosen: Path | None) -> tuple[StatePaths, bool]:
@@ -153,8 +149,7 @@ def _use(paths: StatePaths) -> None:
 
 def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> None:
     """Create sample repositories and queue tasks on them, once per state folder."""
-    from navigator.actions.projects import AddProject
-    from navigator.actions.task_add import AddTasks, NewTask
+    from navigator.actions.task_add import AddTasks
     from navigator.engine.acting import reading
     from navigator.rehearsal.samples import sample_projects, sample_questions, sample_tasks
 
@@ -168,17 +163,9 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> None:
         make_repository(folder, sample.files, executable=sample.executable)
         act(AddProject(path=str(folder), name=sample.name, check=sample.check))
     asked = sample_questions(made) if tasks >= _QUESTIONS_FROM else []
-    queued = tuple(
-        NewTask(
-            project=task.project,
-            text=task.text,
-            kind=task.kind,
-            complexity=task.complexity,
-            files=tuple(task.files),
-        )
-        for task in [*sample_tasks(tasks - len(asked), seed, made), *asked]
-    )
-    act(AddTasks(tasks=queued))
+    queued = [*sample_tasks(tasks - len(asked), seed, made), *asked]
+    known = {"project", "text", "kind", "complexity", "files"}
+    act(AddTasks.read({"tasks": [{name: getattr(task, name) for name in known} for task in queued]}))
 
 
 def make_repository(folder: Path, files: Mapping[str, bytes], *, executable: Collection[str] = ()) -> None:
@@ -195,7 +182,6 @@ def make_repository(folder: Path, files: Mapping[str, bytes], *, executable: Col
         path.write_bytes(content)
         if name in executable:
             path.chmod(0o755)
-    from navigator.actions.projects import SAMPLE
     from navigator.git.runner import Git
 
     git = Git(folder / ".git", work_tree=folder, config=_PERSON)

@@ -9,13 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from navigator.config.paths import resource_dir
 from navigator.config.settings import ServerSettings, Settings
+from navigator.lab.speculation.decide import to_look_at
 from navigator.model.errors import NavigatorError
 from navigator.model.states import Role
 from navigator.model.text import plural, safe_line
+from navigator.setup.files import read_text, sealed, state_of
+from navigator.setup.install import open_to_others, places_of, program_of_unit, unit_state
+from navigator.setup.plan import model_folder, total_bytes, weight_files
+from navigator.setup.sglang_flags import FIXED, find_sglang, is_vulnerable
 from navigator.swap import strategy_class
 from navigator.swap.base import ROLES, Check
-from navigator.swap.machine import HERE, Machine
+from navigator.swap.gpu import cards, is_local
+from navigator.swap.machine import HERE, Machine, There, servers_machine
+from navigator.swap.ssh import ConnectionLost
 
 if TYPE_CHECKING:
     from navigator.setup.install import Places
@@ -34,7 +42,6 @@ def server_items(settings: Settings, *, reached: bool) -> Iterator[Check]:
 
 def card_items(on: Machine = HERE) -> Iterator[Check]:
     """The GPUs, as nvidia-smi shows them."""
-    from navigator.swap.gpu import cards
 
     name = "GPU there" if on.host else "GPU"
     found = cards(on)
@@ -50,8 +57,6 @@ def serving_items(settings: Settings) -> Iterator[Check]:
     """Everything about servers on this machine. Nothing is started or stopped."""
     if settings.swap.strategy is None or strategy_class(settings.swap.strategy).embedded:
         return
-    from navigator.setup.install import places_of
-    from navigator.swap.gpu import is_local
 
     strategy = strategy_class(settings.swap.strategy)
     local = [role for role in ROLES if is_local(settings.server(role).base_url)]
@@ -68,8 +73,6 @@ def serving_items(settings: Settings) -> Iterator[Check]:
 
 def unit_items(settings: Settings, places: Places) -> Iterator[Check]:
     """The installed units, what they run, and swap.conf."""
-    from navigator.setup.files import read_text, state_of
-    from navigator.setup.install import program_of_unit, unit_state
 
     own, on = settings.swap.systemd, places.on
     command = f"navigator swap install{f' --host {on.host}' if on.host else ''}"
@@ -105,10 +108,6 @@ def unit_items(settings: Settings, places: Places) -> Iterator[Check]:
 
 def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Check]:
     """The SGLang that each unit starts, named once if both share it, and what its speculation was decided for."""
-    from navigator.lab.speculation.decide import to_look_at
-    from navigator.setup.files import read_text
-    from navigator.setup.install import program_of_unit
-    from navigator.setup.sglang_flags import find_sglang
 
     texts = [text for name in units if (text := read_text(places.unit(name), places.on)) is not None]
     programs = {program_of_unit(text) for text in texts if "sglang" in text}
@@ -118,8 +117,7 @@ def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Chec
         with contextlib.suppress(NavigatorError):  # without SGLang the unit fails with its own message
             found = find_sglang(program, places.on)
             assert found is not None
-            keyless = any(program in text and "--config" not in text for text in texts)
-            yield _holes("SGLang", found.version, keyless)
+            yield _vulnerable("SGLang", found.version)
             for text in texts:
                 changed = program_of_unit(text) == program and to_look_at(text, found.version, places.on)
                 if changed:
@@ -128,7 +126,6 @@ def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Chec
 
 
 def _check_files(settings: Settings, role: Role, *, units: bool) -> Iterator[Check]:
-    from navigator.setup.plan import model_folder, total_bytes, weight_files
 
     server = settings.server(role)
     dirs = settings.swap.model_dirs
@@ -153,7 +150,6 @@ def _bytes_words(count: int) -> str:
 
 
 def _access(settings: Settings, role: Role) -> Iterator[Check]:
-    from navigator.setup.install import open_to_others
 
     server = settings.server(role)
     port = urlsplit(server.base_url).port or 80
@@ -179,7 +175,7 @@ def _access(settings: Settings, role: Role) -> Iterator[Check]:
         yield Check(label, "warn", f"{server.base_url} has one key for requests and administration", hint)
     elif not others:
         yield Check(label, "ok", f"port {port} is open to this machine only and needs an API key")
-    yield _holes(f"{role.value} version", version, keyless)
+    yield _vulnerable(f"{role.value} version", version)
 
 
 async def _ask_server(server: ServerSettings) -> tuple[str, bool, bool]:
@@ -199,14 +195,11 @@ async def _ask_server(server: ServerSettings) -> tuple[str, bool, bool]:
     return version, True, one_key
 
 
-def _holes(label: str, version: str, keyless: bool) -> Check:
-    from navigator.setup.sglang_flags import advisories_for, advisories_read
-
-    known = [each for each in advisories_for(version) if keyless or not each.without_keys]
-    if not known:
-        return Check(label, "ok", f"SGLang {version}: no known vulnerability (as of {advisories_read()})")
-    listed = "; ".join(f"{each.name}: {each.what}" for each in known)
-    return Check(label, "warn", f"SGLang {version}: {listed}", "Install 0.5.21 or newer, and set both keys.")
+def _vulnerable(label: str, version: str) -> Check:
+    if not is_vulnerable(version):
+        return Check(label, "ok", f"SGLang {version}: no known vulnerability")
+    found = f"SGLang {version}: known vulnerabilities let others run code on the server"
+    return Check(label, "warn", found, f"Install {FIXED} or newer, and set both keys.")
 
 
 # The machine that the model servers run on, where it is another one
@@ -216,8 +209,6 @@ _SECONDS = 15.0
 
 def remote_items(settings: Settings) -> Iterator[Check]:
     """What a swap needs on the other machine. Nothing is started or changed there."""
-    from navigator.swap.machine import There, servers_machine
-    from navigator.swap.ssh import ConnectionLost
 
     try:
         with servers_machine(settings) as machine:
@@ -228,7 +219,6 @@ def remote_items(settings: Settings) -> Iterator[Check]:
 
 
 def _items(settings: Settings, there: There) -> Iterator[Check]:
-    from navigator.setup.install import places_of
 
     scope = settings.swap.systemd.scope
     yield from card_items(there)
@@ -240,8 +230,6 @@ def _items(settings: Settings, there: There) -> Iterator[Check]:
 
 
 def _script(settings: Settings, there: There, folder: Path) -> Check:
-    from navigator.config.paths import resource_dir
-    from navigator.setup.files import read_text, sealed, state_of
 
     own = settings.swap.script
     path = Path(own) if own else folder / "model-swap.sh"
@@ -273,7 +261,6 @@ def _linger(there: There) -> Iterator[Check]:
 
 
 def _ports(settings: Settings, there: There) -> Iterator[Check]:
-    from navigator.setup.install import open_to_others
 
     done = there.run(("cat", "/proc/net/tcp", "/proc/net/tcp6"), _SECONDS)
     text = done.out.decode(errors="replace") if done is not None else ""

@@ -19,7 +19,6 @@ from navigator.schedule.forecast import (
     Forecast,
     Step,
     best_batch,
-    between,
     break_even,
     task_steps,
 )
@@ -124,7 +123,7 @@ def _tell_remaining(left: Remaining, names: dict[int, str]) -> None:
     if len(left.by_project) > 1:
         each = sorted(left.by_project.items(), key=lambda item: item[1])
         rows += [(f"  {names.get(number, number)}", output.duration(seconds)) for number, seconds in each]
-    output.table((f"{plural(left.tasks, 'task')} queued or under way, done in about", ""), rows)
+    output.table(rows, f"{plural(left.tasks, 'task')} queued or under way, done in about", "")
     expected = f"{plural(left.swaps, 'swap')} and {plural(left.revisions, 'revision')} expected"
     output.say(f"{expected}; {left.tokens_per_second:.0f} tokens of changes per second overall.")
     if left.single_seconds:
@@ -147,7 +146,7 @@ def _tell_batch(result: Forecast, figures: Figures) -> None:
         *([("swap time per proposal", f"{result.swap_each:.1f} s")] if result.swap_each else []),
         ("written tokens per second, overall", f"{result.tokens_per_second:.0f}"),
     ]
-    output.table((f"a batch of {result.batch}", ""), lines)
+    output.table(lines, f"a batch of {result.batch}", "")
     output.say(_revise_rate(figures))
 
 
@@ -165,20 +164,17 @@ def _revise_rate(figures: Figures) -> str:
 
 def _tell_even(even: BreakEven, best: int | None, figures: Figures) -> None:
     against = f"a single model at {even.against_speed:.0f} tok/s without a reviewer"
-    at = f" at a revise rate of {figures.revise_low:.0%} to {figures.revise_high:.0%}"
     if even.tokens is None:
         said = f"Compared with {against}, no batch is ever faster: reviews and revisions cost more"
     else:
         said = f"Compared with {against}, a batch is no slower from {even.batch} proposals on ({even.tokens:,.0f} tokens)"
-    ends = between(figures, lambda given: break_even(given).batch or "never")
-    output.say(f"{said}; {ends[0]} to {ends[1]}{at}." if ends and ends[0] != ends[1] else f"{said}.")
+    output.say(f"{said}.")
     if best is None:
         larger = f"the larger, the better, even beyond {MOST_A_DAY:,} changes, a day's work"
         output.say(f"Best batch: any; {larger if figures.round_trip else 'nothing is swapped'}.")
         return
-    ends = between(figures, lambda given: best_batch(given) or "any")
     output.say(
-        f"Best batch: {best}{f' ({ends[0]} to {ends[1]}{at})' if ends and ends[0] != ends[1] else ''}. A larger one saves less"
+        f"Best batch: {best}. A larger one saves less"
         f" than {BEST_WITHIN:.0%} of the {figures.least_seconds_each:.1f} s that a change takes without swaps, and each change"
         " waits longer."
     )
@@ -189,7 +185,7 @@ def _tell_steps(steps: tuple[Step, ...], revisions: int) -> None:
     times = plural(revisions, "revision") if revisions else "no revision"
     rows = [(step.name, output.duration(step.seconds)) for step in steps]
     rows.append(("total", output.duration(sum(step.seconds for step in steps))))
-    output.table((f"one task alone, {times}", ""), rows)
+    output.table(rows, f"one task alone, {times}", "")
 
 
 def _measured(reader: Reader, swap: SwapSettings) -> tuple[Figures, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Collection
 from contextlib import suppress
@@ -18,6 +17,7 @@ from navigator.cli.command import Value, command, given
 from navigator.cli.session import confirmed, locked_dependencies, reading, state_paths
 from navigator.config.paths import StatePaths, state_dir
 from navigator.engine.acting import learn_secrets
+from navigator.git.private import PrivateRepo, is_commit_id
 from navigator.model import patterns
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.secrets import Redactor
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from navigator.model.models import Project
 
 _AGE = patterns.compile(r"(\d+)([dwh])")
-_MARK = ".navigator-export"
-"""A file beside an export's tables. Where it is, files with the tables' names may be replaced."""
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
@@ -72,7 +70,6 @@ def gc(*, older_than: Annotated[str, Value("AGE")] = "30d") -> None:
 
 def _drop_proposals(deps: Dependencies, before: str) -> int:
     """Free the objects of proposals that were settled before a UTC time; returns how many."""
-    from navigator.git.private import PrivateRepo
     from navigator.sheet.parts import kept_name
 
     dropped = 0
@@ -91,7 +88,6 @@ def _drop_proposals(deps: Dependencies, before: str) -> int:
 
 def _bases_in_use(deps: Dependencies, project: Project, gone: Collection[str] = ()) -> set[str]:
     """Bases still in use: an attempt that is not written yet has only its base."""
-    from navigator.git.private import is_commit_id
 
     tasks = deps.reader.tasks(project=project.id)
     bases = {base for task in tasks if task.id not in gone for base in (task.base_commit, task.base)}
@@ -101,7 +97,6 @@ def _bases_in_use(deps: Dependencies, project: Project, gone: Collection[str] = 
 def _drop_exam(deps: Dependencies) -> int:
     """Free the objects of retired exam items; returns how many."""
     from navigator.exam.items import drop_retired
-    from navigator.git.private import PrivateRepo
 
     items = deps.reader.exam_items(retired=True)
     asked = [item for item in items if not item.retired]
@@ -123,25 +118,22 @@ def _drop_exam(deps: Dependencies) -> int:
 
 @command(json=False)
 def export(folder: Annotated[Path, Value("DIR")], *, overwrite: bool = False) -> None:
-    """Write everything as JSON lines, one file per table, to DIR. An earlier export there is replaced.
+    """Write everything as JSON lines, one file per table, to DIR.
 
     Secrets are redacted: those with a known form, and the values in files that no model is shown.
 
     Args:
-        overwrite: Overwrite files of these names that no export wrote.
+        overwrite: Replace an earlier export in DIR.
     """
     from navigator.store.schema import tables
 
-    mark = folder / _MARK
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        there = [f"{table}.jsonl" for table in tables() if os.path.lexists(folder / f"{table}.jsonl")]
-        if there and not overwrite and not mark.is_file():
+        if any(folder.iterdir()) and not overwrite:
             raise Conflict(
-                f"{folder} has files that Navigator did not export: {', '.join(there)}.",
-                hint="Choose another folder, or overwrite them with --overwrite.",
+                f"{folder} is not empty.",
+                hint="Choose another folder, or replace an earlier export there with --overwrite.",
             )
-        mark.touch()
         (folder / f"{tables()[0]}.jsonl").touch()
     except OSError as error:
         raise UsageError(
@@ -177,6 +169,7 @@ def forget(
     lock = StateLock(paths)
     if paths.root.is_dir() and not lock.acquire(patience=2.0):
         raise Conflict("A conductor is running.", hint="`navigator run --stop` ends it.")
+    click.get_current_context().call_on_close(lock.release)  # also where the answer is no
     found = [one for one in _find_traces(paths, unmerged) if one.kind not in keep]
     goes = [one for one in found if not one.kept]
     for one in () if given("--json") else found:

@@ -7,7 +7,7 @@ import shlex
 import click
 
 from navigator.cli import output
-from navigator.cli.command import LazyGroup, command
+from navigator.cli.command import Commands, command
 from navigator.lab import runs as lab_runs
 from navigator.lab.runs import LabRun
 from navigator.model.text import safe_line
@@ -20,7 +20,7 @@ _SPECULATION = {
 
 
 @click.group(
-    cls=LazyGroup,
+    cls=Commands,
     table={
         "speculation": ("lab", "Does speculative decoding pay?"),
         "bench": ("lab_compare", "Have twenty small functions written, and run them"),
@@ -32,7 +32,7 @@ def lab() -> None:
     """Measurements on your own card."""
 
 
-@click.group(cls=LazyGroup, table=_SPECULATION)
+@click.group(cls=Commands, table=_SPECULATION)
 def speculation() -> None:
     """Does speculative decoding pay?"""
 
@@ -48,14 +48,15 @@ def runs(name: str | None = None) -> None:
 
 def _list_runs(found: list[LabRun]) -> None:
     if found:
-        output.table(("run", "state", "done", "decision"), map(_run_row, found), right=(2,))
+        output.table(
+            found,
+            ("run", lambda run: run.name),
+            ("state", lambda run: run.state),
+            ("done", lambda run: f"{run.done} of {run.total} {run.unit}".rstrip()),
+            ("decision", lambda run: run.problem if run.state == "failed" else run.decision),
+        )
     else:
         output.say("No run was started. `navigator lab --help` lists what can be measured.")
-
-
-def _run_row(run: LabRun) -> tuple[object, ...]:
-    said = run.problem if run.state == "failed" else run.decision
-    return run.name, run.state, f"{run.done} of {run.total} {run.unit}".rstrip(), safe_line(said)
 
 
 def _show_run(run: LabRun) -> None:

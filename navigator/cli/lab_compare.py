@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,8 +16,9 @@ from navigator.cli.command import AtLeast1, File, Value, command, words_again
 from navigator.cli.session import ProjectNames, locked_dependencies, state_paths, take_config_projects
 from navigator.config.paths import private_folder, state_dir
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
-from navigator.lab.comparing.journal import ARMS, USUAL
-from navigator.lab.judging import Duel, Judge, Tally, ask, questions, tally
+from navigator.lab.comparing.journal import ARMS, USUAL, Journal, Tried
+from navigator.lab.comparing.tasks import as_task, bench_functions, read_functions, replayed
+from navigator.lab.judging import Duel, Tally, ask, questions, tally
 from navigator.model import patterns
 from navigator.model.errors import UsageError
 from navigator.model.states import Role
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from navigator.config.settings import Settings
     from navigator.journey.dependencies import Dependencies
     from navigator.lab.comparing.journal import Journal, LabTask
-    from navigator.lab.comparing.result import ArmResult, Outlook, PairResult
+    from navigator.lab.comparing.result import Outlook
     from navigator.lab.comparing.session import Finished
+    from navigator.lab.comparing.tasks import Function
 
 
 # `navigator lab compare --judge`: what blind judges say of the answers that were compared.
@@ -86,8 +88,16 @@ async def judged(
 def tell_votes(found: Tally) -> None:
     """The tables, for people."""
     output.say()
-    heads = ("judge", "pairs", "flips", "ties", "named the first", "p", "")
-    output.table(heads, map(_judge_row, found.judges))
+    output.table(
+        found.judges,
+        ("judge", lambda each: each.name),
+        ("pairs", lambda each: each.pairs),
+        ("flips", lambda each: share_words(each.flips)),
+        ("ties", lambda each: share_words(each.ties)),
+        ("named the first", lambda each: share_words(each.first)),
+        ("p", lambda each: f"{each.position_p:.3g}"),
+        ("", lambda each: f"unusable: {each.unusable}" if each.unusable else ""),
+    )
     output.say()
     for each in found.duels:
         _tell_duel(each)
@@ -99,18 +109,6 @@ def tell_votes(found: Tally) -> None:
         output.say(
             f"{plural(found.unreadable, 'answer')} without a verdict, not counted; the same command asks again."
         )
-
-
-def _judge_row(each: Judge) -> tuple[object, ...]:
-    return (
-        each.name,
-        each.pairs,
-        share_words(each.flips),
-        share_words(each.ties),
-        share_words(each.first),
-        f"{each.position_p:.3g}",
-        f"unusable: {each.unusable}" if each.unusable else "",
-    )
 
 
 def _tell_duel(found: Duel) -> None:
@@ -162,7 +160,6 @@ def compare(
         seconds: Time for the test runs that prove a project's tasks.
         dry_run: Choose the tasks and say what they can show, without asking a model.
     """
-    from navigator.lab.comparing.journal import Journal
     from navigator.lab.comparing.result import outlook
     from navigator.lab.comparing.session import compare as run
 
@@ -213,8 +210,12 @@ def _tell_all(chosen: list[LabTask], done: Finished | None, said: Tally | None) 
     if done:
         tell(done)
     elif chosen:
-        rows = [(task.key, task.kind.value, task.text.partition("\n")[0][:80]) for task in chosen]
-        output.table(("task", "kind", "what"), rows)
+        output.table(
+            chosen,
+            ("task", lambda task: task.key),
+            ("kind", lambda task: task.kind.value),
+            ("what", lambda task: task.text.partition("\n")[0][:80]),
+        )
     if said:
         tell_votes(said)
 
@@ -233,16 +234,11 @@ async def _tasks(
     seconds: float,
 ) -> list[LabTask]:
     """The tasks that were chosen before, else those that are chosen now."""
-    from navigator.lab.comparing.journal import Tried
-    from navigator.lab.comparing.tasks import as_task, read_functions, replayed
 
     if journal.chosen:
         return journal.tasks
-    known = {task.key for task in journal.tasks}
-    for function in [function for file in files for function in read_functions(file)[:limit]]:
-        if function.key not in known:
-            journal.add(await asyncio.to_thread(as_task, deps, function))
-            known.add(function.key)
+    functions = [function for file in files for function in read_functions(file)[:limit]]
+    await asyncio.to_thread(_add_functions, deps, journal, functions)
     if projects or not files:
         held = deps.reader.projects()
         if not held:
@@ -261,6 +257,15 @@ async def _tasks(
     return journal.tasks
 
 
+def _add_functions(deps: Dependencies, journal: Journal, functions: Iterable[Function]) -> None:
+    """Add those that the journal does not have yet. Runs git."""
+
+    known = {task.key for task in journal.tasks}
+    for function in functions:
+        if function.key not in known:
+            journal.add(as_task(deps, function))
+
+
 def _more_tasks(journal: Journal) -> str:
     """Where more tasks come from, and why there are no more."""
     reasons = Counter(reason for key, reason in journal.tried.items() if key).most_common(3)
@@ -276,29 +281,33 @@ def tell(done: Finished) -> None:
     """The tables of a comparison, for people."""
     if done.simulated:
         output.say("SIMULATED: no model answered. The figures say nothing about a real one.", bold=True)
-    heads = ("arm", "tests pass", "tokens", "model time", "revised", "swaps alone", "time alone")
     each = done.swap_seconds / max(1, done.swaps)
-    output.table(heads, (_arm_row(arm, each) for arm in done.arms), right=range(2, 7))
+    output.table(
+        done.arms,
+        ("arm", lambda arm: arm.name),
+        ("tests pass", lambda arm: share_words(arm.passed)),
+        ("tokens", lambda arm: f"{arm.tokens:,}"),
+        ("model time", lambda arm: output.duration(arm.seconds)),
+        ("revised", lambda arm: arm.revised),
+        ("swaps alone", lambda arm: arm.swaps_alone),
+        ("time alone", lambda arm: output.duration(arm.seconds + arm.swaps_alone * each)),
+    )
     output.say()
-    paired = ("pair", "only the first", "only the second", "difference", "95 %", "p", "p, all pairs")
-    output.table(paired, map(_pair_row, done.pairs), right=(1, 2, 3, 4, 5, 6))
+    output.table(
+        done.pairs,
+        ("pair", lambda pair: f"{pair.first} – {pair.second}"),
+        ("only the first", lambda pair: pair.first_only),
+        ("only the second", lambda pair: pair.second_only),
+        ("difference", lambda pair: f"{100 * pair.difference:+.1f}"),
+        ("95 %", lambda pair: f"{100 * pair.low:+.1f} to {100 * pair.high:+.1f}"),
+        ("p", lambda pair: f"{pair.p:.3g}"),
+        ("p, all pairs", lambda pair: f"{pair.p_adjusted:.3g}"),
+    )
     output.say()
     output.say(
         f"{plural(done.swaps, 'swap')} for the whole comparison ({output.duration(done.swap_seconds)}). p: exact"
         " McNemar test; the last column allows"
         " for the number of pairs (Holm). Time alone: of the arm's answers and its own swaps, at their mean here."
-    )
-
-
-def _arm_row(arm: ArmResult, swap: float) -> tuple[object, ...]:
-    return (
-        arm.name,
-        share_words(arm.passed),
-        f"{arm.tokens:,}",
-        output.duration(arm.seconds),
-        arm.revised,
-        arm.swaps_alone,
-        output.duration(arm.seconds + arm.swaps_alone * swap),
     )
 
 
@@ -308,18 +317,6 @@ def share_words(found: Share) -> str:
         return "–"
     note = ", anecdotal" if found.n < ANECDOTAL_BELOW else ""
     return f"{100 * found.rate:.1f}% [{100 * found.low:.1f}–{100 * found.high:.1f}], n = {found.n}{note}"
-
-
-def _pair_row(pair: PairResult) -> tuple[object, ...]:
-    return (
-        f"{pair.first} – {pair.second}",
-        pair.first_only,
-        pair.second_only,
-        f"{100 * pair.difference:+.1f}",
-        f"{100 * pair.low:+.1f} to {100 * pair.high:+.1f}",
-        f"{pair.p:.3g}",
-        f"{pair.p_adjusted:.3g}",
-    )
 
 
 # `navigator lab bench`: twenty small functions, written and executed
@@ -342,7 +339,6 @@ def bench(*, arm: _BenchArms = (), name: str = "bench") -> None:
         arm: Repeatable. Default: generator and self-review, which take no swap.
         name: Its folder; use the name again to continue.
     """
-    from navigator.lab.comparing.journal import Journal
 
     names = arm or ("generator", "self-review")
     journal = Journal(lab_folder("bench") / name)
@@ -367,21 +363,16 @@ def bench(*, arm: _BenchArms = (), name: str = "bench") -> None:
         tell(done)
         output.say()
         shown = [(each, tier, share_words(passed)) for each, tier, passed in rows]
-        output.table(("arm", "tier", "tests pass"), shown)
+        output.table(shown, "arm", "tier", "tests pass")
 
     output.show({"name": name, "rows": found} | done.document(), text)
 
 
 async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...]) -> Finished:
-    from navigator.lab.comparing.journal import Tried
     from navigator.lab.comparing.session import compare as run
-    from navigator.lab.comparing.tasks import as_task, bench_functions
 
     if not journal.chosen:
-        known = {task.key for task in journal.tasks}
-        for function in bench_functions():
-            if function.key not in known:
-                journal.add(await asyncio.to_thread(as_task, deps, function))
+        await asyncio.to_thread(_add_functions, deps, journal, bench_functions())
         journal.add(Tried(key=""))
     words = words_again(arm=names)
     return await run(deps, journal, journal.tasks, names, 1, None, "bench", words, output.note)

@@ -15,13 +15,14 @@ from navigator.cli import output
 from navigator.cli.command import AtLeast1, File, Share, Value, command, words_again
 from navigator.config.paths import private_folder, state_dir
 from navigator.lab.speculation import tables
-from navigator.lab.speculation.decide import Drafting, decide
+from navigator.lab.speculation.decide import Drafting, decide, write_launch
 from navigator.lab.speculation.fit import fit_words, measured
 from navigator.lab.speculation.plan import Plan, read_plan
 from navigator.lab.speculation.predict import BATCH_FORM_FLAW, PRIOR, Given, Prediction
 from navigator.lab.speculation.predict import predict as predicted
 from navigator.lab.speculation.rule import rules
-from navigator.lab.speculation.runner import RANDOM, note_progress
+from navigator.lab.speculation.runner import RANDOM, finished, note_progress
+from navigator.lab.speculation.runner import measure as measure_runs
 from navigator.lab.speculation.runs import COLUMNS, Run, RunTable, read_runs
 from navigator.lab.speculation.tables import TableFault, findings
 from navigator.model.errors import MissingPart, UsageError
@@ -104,14 +105,16 @@ def _show_table(file: Path, table: RunTable) -> None:
     output.say()
     if suites := tables.suites(table.runs):
         parts = [(name, *map(_listed, row.values())) for name, row in suites.items()]
-        suite_heads = "suite", "n", "models", "drafts", "γ", "prompts", "lengths"
-        output.table(suite_heads, parts, right=(1,))
+        output.table(parts, "suite", "n", "models", "drafts", "γ", "prompts", "lengths")
         output.say()
-    plain = [
-        (row.target, row.prompt or "all", row.n, f"{row.mean:.1f}", _number(row.sd))
-        for row in tables.baselines(table.runs)
-    ]
-    output.table(("no speculation", "prompts", "n", "tok/s", "sd"), plain, right=(2, 3, 4))
+    output.table(
+        tables.baselines(table.runs),
+        ("no speculation", lambda row: row.target),
+        ("prompts", lambda row: row.prompt or "all"),
+        ("n", lambda row: row.n),
+        ("tok/s", lambda row: f"{row.mean:.1f}"),
+        ("sd", lambda row: _number(row.sd)),
+    )
     output.say()
     tell_speculation(table.runs)
     output.say()
@@ -120,31 +123,24 @@ def _show_table(file: Path, table: RunTable) -> None:
 def tell_speculation(runs: Sequence[Run]) -> None:
     """What drafting yields and costs, as a table; and acceptance by position."""
     found = tables.speculation(runs)
-    heads = (
-        *("model", "draft", "γ", "n", "starts", "tok/s", "sd", "speed-up", "accepted ÷ drafted", "95 %"),
-        *("α", "τ", "round", "step", "same text"),
+    output.table(
+        found,
+        ("model", lambda row: row.target),
+        ("draft", lambda row: row.draft),
+        ("γ", lambda row: row.gamma),
+        ("n", lambda row: row.n),
+        ("starts", lambda row: row.blocks),
+        ("tok/s", lambda row: f"{row.speed:.1f}"),
+        ("sd", lambda row: _number(row.sd)),
+        ("speed-up", lambda row: _number(row.speedup, 2, "×")),
+        ("accepted ÷ drafted", lambda row: _number(row.rate, 3)),
+        ("95 %", lambda row: "–" if row.rate_low is None else f"{row.rate_low:.3f}–{row.rate_high:.3f}"),
+        ("α", lambda row: _number(row.alpha, 3)),
+        ("τ", lambda row: _number(row.tokens_per_round)),
+        ("round", lambda row: _number(row.round_ms, 2, " ms")),
+        ("step", lambda row: _number(row.step_ms, 2, " ms")),
+        ("same text", lambda row: f"{row.same_text.k} of {row.same_text.n}" if row.same_text.n else "–"),
     )
-    rows = [
-        (
-            row.target,
-            row.draft,
-            row.gamma,
-            row.n,
-            row.blocks,
-            f"{row.speed:.1f}",
-            _number(row.sd),
-            _number(row.speedup, 2, "×"),
-            _number(row.rate, 3),
-            "–" if row.rate_low is None else f"{row.rate_low:.3f}–{row.rate_high:.3f}",
-            _number(row.alpha, 3),
-            _number(row.tokens_per_round),
-            _number(row.round_ms, 2, " ms"),
-            _number(row.step_ms, 2, " ms"),
-            f"{row.same_text.k} of {row.same_text.n}" if row.same_text.n else "–",
-        )
-        for row in found
-    ]
-    output.table(heads, rows, right=range(2, len(heads)))
     for row in found:
         if row.positions:
             shares = ", ".join(f"{share:.2f}" for share in row.positions)
@@ -207,8 +203,18 @@ def tell_decision(found: dict[str, Any]) -> None:
     if "missing" in found:
         output.say(f"Nothing is decided yet. {found['missing']}")
         return
-    heads = ("method", "γ", "starts", "tok/s", "without", "gain", "95 %", "between starts", "decision")
-    output.table(heads, (_method_row(Drafting(**arm)) for arm in found["arms"]), right=range(1, 8))
+    output.table(
+        [Drafting(**arm) for arm in found["arms"]],
+        ("method", lambda arm: arm.draft),
+        ("γ", lambda arm: arm.gamma),
+        ("starts", lambda arm: arm.blocks),
+        ("tok/s", lambda arm: f"{arm.speed:.1f}"),
+        ("without", lambda arm: f"{arm.base_speed:.1f}"),
+        ("gain", lambda arm: f"{arm.speedup - 1:+.1%}"),
+        ("95 %", _interval),
+        ("between starts", lambda arm: "–" if arm.between is None else f"{100 * arm.between:.1f} pp"),
+        ("decision", lambda arm: f"{arm.verdict}: {arm.reason}"),
+    )
     output.say()
     output.say(found["sentence"], bold=True)
 
@@ -216,7 +222,6 @@ def tell_decision(found: dict[str, Any]) -> None:
 def write_decision(runs: list[Run], role: Role, plan: Plan) -> Path:
     """The decision into the unit of the role's server."""
     from navigator.config.settings import load_settings
-    from navigator.lab.speculation.decide import write_launch
     from navigator.setup.files import read_text
     from navigator.setup.install import flags_of_unit, places_of, reload_systemd
 
@@ -232,19 +237,8 @@ def write_decision(runs: list[Run], role: Role, plan: Plan) -> Path:
     return unit
 
 
-def _method_row(arm: Drafting) -> tuple[object, ...]:
-    interval = "–" if arm.low is None or arm.high is None else f"{arm.low - 1:+.1%} to {arm.high - 1:+.1%}"
-    return (
-        arm.draft,
-        arm.gamma,
-        arm.blocks,
-        f"{arm.speed:.1f}",
-        f"{arm.base_speed:.1f}",
-        f"{arm.speedup - 1:+.1%}",
-        interval,
-        "–" if arm.between is None else f"{100 * arm.between:.1f} pp",
-        f"{arm.verdict}: {arm.reason}",
-    )
+def _interval(arm: Drafting) -> str:
+    return "–" if arm.low is None or arm.high is None else f"{arm.low - 1:+.1%} to {arm.high - 1:+.1%}"
 
 
 def runs_file(role: Role) -> Path:
@@ -276,8 +270,6 @@ def measure(
         write: Put the decision into the unit that starts the role's server.
     """
     from navigator.lab.runs import recording
-    from navigator.lab.speculation.runner import finished
-    from navigator.lab.speculation.runner import measure as measured
 
     read = read_plan(plan)
     results = out or runs_file(Role(role))
@@ -294,7 +286,7 @@ def measure(
             output.note(line)
             note_progress(record, read, results)
 
-        left = measured(read, results, report, most_starts=starts)
+        left = measure_runs(read, results, report, most_starts=starts)
     runs = read_runs(results).runs
     found = findings(runs)
     chosen = {target: decision([run for run in runs if run.target == target]) for target in targets}
@@ -329,12 +321,18 @@ def _tell_order(plan: Plan, done: set[tuple[int, str, str, int]]) -> None:
         | dict(zip(("target", "method", "gamma"), arm.key, strict=True))
         for block, arm in plan.order()
     ]
-    rows = [
-        (block + 1, arm.name, plan.each, "done" if start["done"] else "")
-        for (block, arm), start in zip(plan.order(), starts, strict=True)
-    ]
     document = {"starts": starts, "answers_each": plan.each}
-    output.show(document, lambda _: output.table(("block", "start", "answers", ""), rows, right=(0, 2)))
+    order = [arm.name for _, arm in plan.order()]
+    output.show(
+        document,
+        lambda _: output.table(
+            zip(starts, order, strict=True),
+            ("block", lambda row: row[0]["block"]),
+            ("start", lambda row: row[1]),
+            ("answers", lambda _: plan.each),
+            ("", lambda row: "done" if row[0]["done"] else ""),
+        ),
+    )
 
 
 def _show_measured(runs: list[Run], found: list[TableFault], random: bool, results: Path, left: int) -> None:
@@ -452,6 +450,6 @@ def _show_prediction(found: Prediction, notes: list[str], from_runs: bool) -> No
         lines.append((f"distinct experts of {found.gamma + 1} tokens", f"{found.distinct_experts:.2f}"))
     if found.break_even_tokens is not None:
         lines.append(("a restart has paid after", f"{found.break_even_tokens:,.0f} tokens"))
-    output.table(("predicted" if from_runs else "predicted, not measured", ""), lines)
+    output.table(lines, "predicted" if from_runs else "predicted, not measured", "")
     for note in notes:
         output.prose(note)

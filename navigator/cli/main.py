@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from navigator import __version__
-from navigator.cli.command import LazyGroup
+from navigator.cli.command import Commands
 from navigator.model.errors import NavigatorError, UsageError
 
 # Every package on the machine is looked through for plugins of pydantic otherwise, and those found are run.
@@ -42,8 +42,8 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "undo": ("decide", "Undo landings, or withdraw approvals"),
     "merge": ("decide", "Merge what landed on Navigator's branches into yours"),
     "stats": ("stats", "Show revise rate, swaps, throughput, outcomes and edits"),
-    "exam": ("exam", "Prepare, run and show the reviewer's exam: changes whose right verdict is known"),
-    "backtest": ("exam", "Find out which bugs of your history the reviewer would have caught"),
+    "exam": ("stats", "Prepare, run and show the reviewer's exam: changes whose right verdict is known"),
+    "backtest": ("stats", "Find out which bugs of your history the reviewer would have caught"),
     "report": ("stats", "Say what happened, what waits and what went wrong"),
     "swap": ("swap", "Show what the GPU holds, swap models, show past swaps"),
     "forecast": ("forecast", "Estimate what a batch costs, from measured or given figures"),
@@ -57,7 +57,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
 
 
 @click.group(
-    cls=LazyGroup,
+    cls=Commands,
     table=_COMMANDS,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -9,12 +9,14 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, is_dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from navigator.cli.command import given
+from navigator.model import patterns
 from navigator.model.text import duration as duration
 from navigator.model.text import safe_line, safe_text
 
@@ -77,28 +79,35 @@ def style(text: str, **attributes: Any) -> str:
     return click.style(text, **attributes)
 
 
-def table(
-    heads: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[int] = (), err: bool = False
-) -> None:
-    """Print a plain table with two spaces between columns; columns in `right` are aligned there.
+def table(rows: Iterable[T], *columns: str | tuple[str, Callable[[T], object]], err: bool = False) -> None:
+    """Print a plain table with two spaces between columns; columns of numbers are aligned at the right.
 
-    Every cell goes through the character filter. The last column is not padded.
+    Every cell goes through the character filter. The last column is not padded, unless it has numbers.
+
+    Args:
+        rows: what the lines are about.
+        columns: heads, each with what it shows of a row; a head alone shows the row's item at that place.
     """
-    body = [[safe_line(str(cell)) for cell in row] for row in rows]
-    everything = [list(heads), *body]
-    widths = [max(_cells(line[column]) for line in everything) for column in range(len(heads))]
-    aligned = set(right)
+    heads = [column if isinstance(column, str) else column[0] for column in columns]
+    cells: list[Callable[[Any], object]] = [
+        itemgetter(at) if isinstance(of, str) else of[1] for at, of in enumerate(columns)
+    ]
+    body = [[safe_line(str(cell(row))) for cell in cells] for row in rows]
+    widths = [max(map(_cells, column)) for column in zip(heads, *body, strict=True)]
+    right = [all(map(_NUMBER.fullmatch, of)) and any(of) for of in zip(*body, strict=True)]
 
-    def line(cells: Sequence[str]) -> str:
+    def line(words: Sequence[str]) -> str:
         parts = [
-            _pad(cell, widths[column], right=column in aligned)
-            if column in aligned or column < len(heads) - 1
-            else cell
-            for column, cell in enumerate(cells)
+            " " * (width - _cells(word)) + word if at_right else word + " " * (width - _cells(word))
+            for word, width, at_right in zip(words, widths, right or [False] * len(heads), strict=True)
         ]
         return "  ".join(parts).rstrip()
 
-    click.echo("\n".join([style(line(list(heads)), bold=True), *(line(cells) for cells in body)]), err=err)
+    click.echo("\n".join([style(line(heads), bold=True), *map(line, body)]), err=err)
+
+
+_NUMBER = patterns.compile(r"[-+−]?\d(?!\d{3}-).*|–|")
+"""A cell that is aligned as numbers are: `1,024 MiB`, `27% [13–46]`, `3 of 10`, but no date."""
 
 
 def _cells(text: str) -> int:
@@ -106,8 +115,3 @@ def _cells(text: str) -> int:
     import unicodedata
 
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
-
-
-def _pad(text: str, width: int, *, right: bool) -> str:
-    blank = " " * (width - _cells(text))
-    return blank + text if right else text + blank

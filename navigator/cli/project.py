@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,16 +13,9 @@ import click
 
 from navigator.actions.project_check import CheckProject, ProjectChecked
 from navigator.actions.projects import AddProject, Landing, RemoveProjects, SetProject, untested
-from navigator.cli import output
+from navigator.cli import output, session
 from navigator.cli.command import Commands, Folder, Value, command, given
-from navigator.cli.session import (
-    ProjectName,
-    act,
-    carry_out,
-    complete_projects,
-    reading,
-    take_config_projects,
-)
+from navigator.git.facts import find_repositories, read_facts, repository_of
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.secrets import MOST_VALUES
 from navigator.model.states import CheckOutcome
@@ -42,7 +35,7 @@ def project() -> None:
 
 
 @command(project)
-def check(name: ProjectName, *, set_: Annotated[str | None, Value("CMD")] = None) -> None:
+def check(name: session.ProjectName, *, set_: Annotated[str | None, Value("CMD")] = None) -> None:
     """Run PROJECT's test command once on its base, in the sandbox, and explain what is missing.
 
     Exit code 0: the tests pass. 1: they fail; proposals are not blamed for that. 3: they could not run, or none ran.
@@ -50,13 +43,13 @@ def check(name: ProjectName, *, set_: Annotated[str | None, Value("CMD")] = None
     Args:
         set_: Save CMD as the project's test command first.
     """
-    take_config_projects()
-    with reading() as store:
+    session.take_config_projects()
+    with session.reading() as store:
         held = store.project(name)
     tests = (held.check if set_ is None else set_).strip()
     if tests:  # they may take minutes
         output.note(f"Running the tests on the base: `{safe_line(tests)}` …")
-    done = act(CheckProject(name=name, command=set_))
+    done = session.act(CheckProject(name=name, command=set_))
     found = ProjectChecked.model_validate(done.data)
     output.show(found, _show_check)
     if found.outcome is not CheckOutcome.PASSED:
@@ -144,12 +137,12 @@ def add(
         base: The branch to work from; default: the current one. 'worktree': the checkout with its uncommitted changes.
     """
     place = str(path.expanduser().absolute())
-    carry_out(AddProject(path=place, name=name, check=check, landing=landing, base=base))
+    session.carry_out(AddProject(path=place, name=name, check=check, landing=landing, base=base))
 
 
 @command(project, "set")
 def set_project(
-    name: ProjectName,
+    name: session.ProjectName,
     *,
     path: Path | None = None,
     check: Annotated[str | None, Value("CMD")] = None,
@@ -177,68 +170,39 @@ def set_project(
         escalate=escalate,
         review_branches=review_branch or None,
     )
-    carry_out(verb)
+    session.carry_out(verb)
 
 
 @command(project, yes=True)
 def scan(folder: Folder) -> None:
     """Find git repositories under FOLDER and add them. Without a terminal and --yes none is added."""
-    found = new_below(folder)
-    if found and not given("--json"):
-        show_found(found)
-    asked = bool(found) and not given("--yes") and sys.stdin.isatty()
-    added, failed = add_all(found) if given("--yes") or (asked and may_add(found)) else ([], [])
-    document = {"found": [path for path, _ in found], "projects": added, "failed": failed}
-    output.show(document, lambda _: output.say(f"Found {len(found)} new, added {len(added)}."))
-    if found and not (given("--yes") or asked):
-        output.note("There is no terminal to ask at; --yes adds all.")
-    if failed:
+    document = add_below(folder)
+    told = f"Found {len(document['found'])} new, added {len(document['projects'])}."
+    output.show(document, lambda _: output.say(told))
+    if document["failed"]:
         sys.exit(1)
 
 
-def new_below(folder: Path, *, every: bool = False) -> list[tuple[Path, str]]:
-    """The repositories below a folder that are no project yet, each with the command that would run its tests.
+def add_below(folder: Path, *, only_list: bool = False) -> dict[str, Any]:
+    """Show the repositories below a folder that are no project yet, each with the command that would run its tests, and add
+    them: with --yes, or where the answer at the terminal is yes.
 
-    With `every` also those that are projects: no state folder is opened.
+    With `only_list` also those that are projects are shown, and none is added: no state folder is opened.
     """
-    from navigator.git.facts import find_repositories, read_facts
-    from navigator.sandbox.propose import proposed_for
-
-    known: set[str] = set()
-    if not every:
-        with reading() as store:
-            known = {held.path for held in store.projects()}
-    rows: list[tuple[Path, str]] = []
-    for path in find_repositories(folder):
-        try:
-            if str(path) not in known:
-                rows.append((path, proposed_for(read_facts(path))))
-        except NavigatorError as error:
-            output.note(f"{path}: {error.message}")
-    return rows
-
-
-def may_add(found: Sequence[tuple[Path, str]]) -> bool:
-    """Ask at the terminal."""
-    return click.confirm(f"Add {plural(len(found), 'project')}?", default=True, err=True)
-
-
-def show_found(found: Sequence[tuple[Path, str]]) -> None:
-    """The repositories and their test commands, on stderr."""
-    rows = [
-        (path, command or "none found: nothing is tested, and no finding can be proved by a test")
-        for path, command in found
-    ]
-    output.table(("repository", "its tests would be run, in the sandbox, by"), rows, err=True)
-
-
-def add_all(found: Sequence[tuple[Path, str]]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
-    """Add them; returns the projects, and paths with the reason why they could not be added."""
+    found = list(_below(folder, only_list))
+    if not found:
+        output.note(f"No new repositories below {folder}.")
+    elif not given("--json"):
+        rows = [
+            (path, tests or "none found: nothing is tested, nor any finding proved") for path, tests in found
+        ]
+        output.table(rows, "repository", "its tests would be run, in the sandbox, by", err=True)
     added: list[dict[str, Any]] = []
-    failed, nobody = [], ""
-    for path, tests in found:
+    failed: list[dict[str, str]] = []
+    nobody = ""
+    for path, tests in found if not only_list and _may_add(len(found)) else ():
         try:
-            made = act(AddProject(path=str(path), check=tests)).data
+            made = session.act(AddProject(path=str(path), check=tests)).data
         except NavigatorError as error:
             failed.append({"path": str(path), "reason": str(error)})
             output.note(f"{path}: {error}")
@@ -247,14 +211,38 @@ def add_all(found: Sequence[tuple[Path, str]]) -> tuple[list[dict[str, Any]], li
         nobody = made["nobody"] or nobody
     if nobody:
         output.prose(nobody, err=True)
-    return added, failed
+    return {"found": [path for path, _ in found], "projects": added, "failed": failed}
+
+
+def _may_add(count: int) -> bool:
+    if given("--yes") or not count:
+        return True
+    if sys.stdin.isatty():
+        return click.confirm(f"Add {plural(count, 'project')}?", default=True, err=True)
+    output.note("There is no terminal to ask at; --yes adds all.")
+    return False
+
+
+def _below(folder: Path, every: bool) -> Iterator[tuple[Path, str]]:
+    from navigator.sandbox.propose import proposed_for
+
+    known: set[str] = set()
+    if not every:
+        with session.reading() as store:
+            known = {held.path for held in store.projects()}
+    for path in find_repositories(folder):
+        try:
+            if str(path) not in known:
+                yield path, proposed_for(read_facts(path))
+        except NavigatorError as error:
+            output.note(f"{path}: {error.message}")
 
 
 @command(project, "list")
 def list_projects() -> None:
     """List all projects, with what is queued and waiting in each."""
-    take_config_projects()
-    with reading() as store:
+    session.take_config_projects()
+    with session.reading() as store:
         projects, tasks = store.projects(), store.tasks()
         tests = {held.id: _tests_words(store, held) for held in projects}
     counts = Counter((task.project_id, task.state.value) for task in tasks)
@@ -272,8 +260,7 @@ def list_projects() -> None:
 
 def _show_projects(rows: Sequence[Sequence[object]]) -> None:
     if rows:
-        heads = ("project", "queued", "wait", "landing", "tests on the base", "path")
-        output.table(heads, rows, right=(1, 2))
+        output.table(rows, "project", "queued", "wait", "landing", "tests on the base", "path")
     else:
         output.say(
             "No projects yet. `navigator project add PATH` adds one, `navigator setup --projects DIR` all below a folder."
@@ -291,11 +278,10 @@ def _tests_words(store: Reader, held: Project) -> str:
 
 
 @command(project)
-def show(name: ProjectName) -> None:
+def show(name: session.ProjectName) -> None:
     """Show one project: its settings, its repository and its tasks."""
-    from navigator.git.facts import read_facts
 
-    with reading() as store:
+    with session.reading() as store:
         held = store.project(name)
         tasks = store.tasks(project=held.name)
         tests = _tests_words(store, held)
@@ -325,9 +311,9 @@ def show(name: ProjectName) -> None:
 
 
 @command(project, yes=True)
-def remove(names: Annotated[tuple[str, ...], Value("PROJECT…", complete_projects)]) -> None:
+def remove(names: Annotated[tuple[str, ...], Value("PROJECT…")]) -> None:
     """Remove projects. Their repositories are not changed; history and figures stay in the database."""
-    carry_out(RemoveProjects(names=names))
+    session.carry_out(RemoveProjects(names=names))
 
 
 def project_of(folder: Path) -> str:
@@ -336,7 +322,6 @@ def project_of(folder: Path) -> str:
     Raises:
         UsageError: the folder is in no repository. RepositoryError: Navigator cannot work on it.
     """
-    from navigator.git.facts import repository_of
 
     top = repository_of(folder)
     if top is None:
@@ -344,11 +329,11 @@ def project_of(folder: Path) -> str:
             f"{folder.resolve()} is in no git repository.",
             hint="Go to a repository's folder, or name a project: `navigator project list`.",
         )
-    with reading() as store:
+    with session.reading() as store:
         known = next((held.name for held in store.projects() if held.path == str(top)), None)
     if known is not None:
         return known
-    added = act(AddProject(path=str(top))).data
+    added = session.act(AddProject(path=str(top))).data
     name = str(added["project"]["name"])
     output.note(f"{name} is now a project ({top}). Nothing in it is changed.")
     output.prose(untested(name, added["proposed"]), err=True)
@@ -366,7 +351,7 @@ def targets(words: tuple[str, ...]) -> tuple[str, str]:
     if len(words) > 2:
         raise UsageError("At most a project and a commit or range are expected.")
     first, second = (*words, "", "")[:2]
-    with reading() as store:
+    with session.reading() as store:
         names = [held.name for held in store.projects()]
         if first in names:
             return first, second
@@ -379,7 +364,6 @@ def targets(words: tuple[str, ...]) -> tuple[str, str]:
 
 def _is_commit(word: str) -> bool:
     """Whether the repository of the current folder knows it as a commit or range."""
-    from navigator.git.facts import read_facts, repository_of
 
     top = repository_of(Path.cwd())
     return ".." in word or (

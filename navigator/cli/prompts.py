@@ -11,6 +11,7 @@ from navigator.cli import output
 from navigator.cli.command import Commands, Value, command
 from navigator.cli.session import TaskIds, reading, state_paths
 from navigator.config.paths import config_path, resource_dir
+from navigator.config.settings import load_settings
 from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.model.errors import ConfigError
 from navigator.model.states import Role
@@ -47,10 +48,13 @@ def list_prompts() -> None:
     ]
 
     def text(_: object) -> None:
-        shown = [
-            (p.version, p.meta.get("role", ""), _whose(library, p), p.meta.get("about", "")) for p in library
-        ]
-        output.table(("version", "role", "whose", "about"), shown)
+        output.table(
+            library,
+            ("version", lambda prompt: prompt.version),
+            ("role", lambda prompt: prompt.meta.get("role", "")),
+            ("whose", lambda prompt: _whose(library, prompt)),
+            ("about", lambda prompt: prompt.meta.get("about", "")),
+        )
         output.note(
             f"Put your own into {config_path().parent / 'prompts'}. A file with the name of a packaged prompt replaces it "
             "the next time `navigator run` starts."
@@ -93,7 +97,6 @@ def try_one(ids: TaskIds, *, prompt: Annotated[str, Value("NAME")] = "", role: R
         role: Role to render the prompt for.
     """
     from navigator.actions.preview import try_prompt
-    from navigator.config.settings import load_settings
 
     paths, settings, library = state_paths(), load_settings(), _own()
     with reading(paths) as store:
@@ -130,7 +133,6 @@ def context(
         budget: Target size of the context in tokens; 24,000 by default.
     """
     from navigator.actions.preview import preview
-    from navigator.config.settings import load_settings
 
     paths, settings = state_paths(), load_settings()
     with reading(paths) as store:
@@ -143,17 +145,14 @@ def _show_preview(shown: Preview) -> None:
     chosen = made.context
     output.say(f"{shown.material.task.id}  {source.project.name}  for {shown.model}", bold=True)
     output.say(f"  base {source.treeish[:12]}: {shown.base_note}")
-    rows = [
-        (
-            piece.part,
-            f"{piece.tokens:,}",
-            "shared" if piece.shared else "",
-            f"{piece.path}:{piece.lines}" if piece.lines else piece.path,
-            piece.why,
-        )
-        for piece in shown.pieces
-    ]
-    output.table(("part", "tokens", "", "where", "why"), rows, right=(1,))
+    output.table(
+        shown.pieces,
+        ("part", lambda piece: piece.part),
+        ("tokens", lambda piece: f"{piece.tokens:,}"),
+        ("", lambda piece: "shared" if piece.shared else ""),
+        ("where", lambda piece: f"{piece.path}:{piece.lines}" if piece.lines else piece.path),
+        ("why", lambda piece: piece.why),
+    )
     output.say(
         f"{made.tokens:,} tokens in total; context {chosen.tokens:,} of {chosen.budget:,},"
         f" {chosen.shared_tokens:,} of them shared by all tasks on this base; the server has room for {made.room:,}."
@@ -162,7 +161,7 @@ def _show_preview(shown: Preview) -> None:
     output.say(f"Tokens: {how}.")
     if chosen.left_out:
         output.say("Left out, or shown in part:")
-        output.table(("path", "why"), [(left.path, left.why) for left in chosen.left_out])
+        output.table(chosen.left_out, ("path", lambda left: left.path), ("why", lambda left: left.why))
     if chosen.hidden:
         told = "; ".join(f"{count} {reason}" for reason, count in chosen.hidden.items())
         output.say(f"Never shown in this project: {told}.")

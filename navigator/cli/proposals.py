@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from navigator.actions.base import Subject, plural
 from navigator.actions.notes import MarkSeen
-from navigator.cli import output
+from navigator.cli import output, session
 from navigator.cli.command import Value, command, given
-from navigator.cli.session import (
-    ProjectName,
-    ProposalIds,
-    act,
-    complete_proposals,
-    known_project,
-    reading,
-    state_paths,
-)
 from navigator.model.diff import FileDiff, choices, what_happens
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import CheckResult, Finding, Proposal, Review
@@ -27,7 +18,16 @@ from navigator.model.text import safe_line
 from navigator.sheet.marks import Kind, facts_of, head, labels, marks, waiting_proposals
 from navigator.sheet.waiting import mark_document, row_head, tips, waiting_document, what_to_do
 from navigator.sheet.waiting import waiting as waits_for_you
-from navigator.sheet.writing import uncertainty_words
+from navigator.sheet.writing import (
+    agent_words,
+    lines_below,
+    looks_of,
+    looks_words,
+    mended_words,
+    record_words,
+    turns_of,
+    uncertainty_words,
+)
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
@@ -47,7 +47,7 @@ def proposals(
     state: ProposalState | None = None,
     all_: bool = False,
     waiting: bool = False,
-    project: ProjectName | None = None,
+    project: session.ProjectName | None = None,
 ) -> None:
     """List what waits for you: proposals, and tasks to read, to try again or to put away.
 
@@ -60,8 +60,8 @@ def proposals(
     if bool(state) + all_ + waiting > 1:
         raise UsageError("Use only one of --state, --all and --waiting.")
     only_waiting = waiting or not (state or all_ or given("--json"))
-    with reading() as store:
-        known_project(store, project)
+    with session.reading() as store:
+        session.known_project(store, project)
         bases = tips(store)
         items = waits_for_you(store, project, bases)
         if only_waiting and not given("--json"):
@@ -79,9 +79,6 @@ def proposals(
     )
 
 
-_HEADS = ("proposal", "project", "says", "round", "batch", "", "", "title", "")
-
-
 def _marked(proposal: Proposal, of: Card) -> dict[str, Any]:
     """A proposal as JSON has it, with its marks."""
     beside = {"overlaps": list(of.overlaps), "marks": [mark_document(mark) for mark in marks(of)]}
@@ -94,16 +91,7 @@ def _show_waiting(items: Sequence[Card]) -> None:
             "Nothing waits for you. `navigator proposals --all` lists all; `navigator run` makes more."
         )
         return
-    rows = []
-    for card in items:
-        notes = [f"variant {card.variant}/{card.variants}"] if card.variants > 1 else []
-        notes += [words for words, _ in labels(card)]
-        notes += ["not seen"] if card.open and not card.seen else []
-        size = (f"+{card.added}", f"−{card.removed}") if card.proposal else ("", "")
-        round_ = f"r{card.proposal_round}" if card.proposal else ""
-        about_it = (card.id, card.project, row_head(card).word, round_, card.batch)
-        rows.append((*about_it, *size, card.title, ", ".join(notes)))
-    output.table(_HEADS, rows, right=(5, 6))
+    _table((card, card.id, "") for card in items)
     for card in items:
         if not card.open or card.existing:
             why = f"{safe_line(card.reason).rstrip('.')}. " if card.reason else ""
@@ -114,17 +102,35 @@ def _show_proposals(pairs: Sequence[tuple[Proposal, Card]]) -> None:
     if not pairs:
         output.say("No proposals. `navigator run` makes them from queued tasks.")
         return
-    rows = []
-    for proposal, of in pairs:
-        state = proposal.landing.state.value if proposal.landing else proposal.state.value
-        notes = ", ".join([state, *(words for words, _ in labels(of))])
-        about_it = (proposal.id, proposal.project, head(of).word, f"r{proposal.round}", proposal.batch)
-        rows.append((*about_it, f"+{proposal.added}", f"−{proposal.removed}", proposal.title, notes))
-    output.table(_HEADS, rows, right=(5, 6))
+    _table((of, proposal.id, (proposal.landing or proposal).state.value) for proposal, of in pairs)
+
+
+def _table(rows: Iterable[tuple[Card, str, str]]) -> None:
+    """A line for each card, with the id that names it and its state; "" where that goes without saying."""
+    output.table(
+        rows,
+        ("proposal", lambda row: row[1]),
+        ("project", lambda row: row[0].project),
+        ("says", lambda row: (head if row[2] else row_head)(row[0]).word),
+        ("round", lambda row: f"r{row[0].proposal_round}" if row[0].proposal else ""),
+        ("batch", lambda row: row[0].batch),
+        ("", lambda row: f"+{row[0].added}" if row[0].proposal else ""),
+        ("", lambda row: f"−{row[0].removed}" if row[0].proposal else ""),
+        ("title", lambda row: row[0].title),
+        ("", lambda row: ", ".join(filter(None, (row[2], *_notes(row[0], waiting=not row[2]))))),
+    )
+
+
+def _notes(card: Card, *, waiting: bool) -> Iterator[str]:
+    if waiting and card.variants > 1:
+        yield f"variant {card.variant}/{card.variants}"
+    yield from (words for words, _ in labels(card))
+    if waiting and card.open and not card.seen:
+        yield "not seen"
 
 
 @command()
-def diff(ids: ProposalIds, *, against: Annotated[str | None, Value("P…", complete_proposals)] = None) -> None:
+def diff(ids: session.ProposalIds, *, against: Annotated[str | None, Value("P…")] = None) -> None:
     """Show a proposal's change against its base, with the findings below the lines they quote.
 
     Args:
@@ -132,9 +138,9 @@ def diff(ids: ProposalIds, *, against: Annotated[str | None, Value("P…", compl
     """
     from navigator.git.private import PrivateRepo
 
-    paths = state_paths()
+    paths = session.state_paths()
     documents: list[dict[str, Any]] = []
-    with reading(paths) as store:
+    with session.reading(paths) as store:
         other = store.proposal(against) if against else None
         shown = [store.proposal(identifier) for identifier in ids]
         for proposal in shown:
@@ -161,7 +167,7 @@ def diff(ids: ProposalIds, *, against: Annotated[str | None, Value("P…", compl
 def _note_seen(looked: Sequence[str]) -> None:
     """All of it was shown: that is looking, as on the screens. Where it cannot be kept, that is said."""
     try:
-        act(MarkSeen(ids=tuple(looked)))
+        session.act(MarkSeen(ids=tuple(looked)))
     except NavigatorError as error:
         output.note(f"Not marked as seen: {error}")
 
@@ -176,7 +182,6 @@ def _show_diff(
     store: Reader, proposal: Proposal, known: Card, files: Sequence[FileDiff], other: Proposal | None
 ) -> None:
     """A proposal against its base, with what was said of it; or against another proposal."""
-    from navigator.sheet.writing import record_words
 
     if store.rehearsal:
         output.say("REHEARSAL", bold=True)
@@ -239,7 +244,6 @@ def _check_words(check: CheckResult) -> str:
 def _show_review(store: Reader, proposal: Proposal, known: Card) -> None:
     """How it was made, its checks and marks, and what every reader said."""
     from navigator.sheet.statistics.reviewer import scores, worth_of
-    from navigator.sheet.writing import agent_words, looks_of, looks_words, mended_words, turns_of
 
     state = proposal.landing.state.value if proposal.landing else proposal.state.value
     if newer := Subject.of(store, proposal).newer:
@@ -290,7 +294,6 @@ def _show_reading(review: Review, *, first: bool) -> None:
 
 
 def _say_finding(number: int, finding: Finding, record: str) -> None:
-    from navigator.sheet.writing import lines_below
 
     head = f"       ┃ {number}. {finding.severity.value} · {finding.criterion.value} · {finding.kind.value}"
     head += " · remark (does not count)" if finding.remark else ""

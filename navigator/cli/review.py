@@ -14,21 +14,9 @@ import click
 
 from navigator.actions.projects import Hook
 from navigator.actions.reviews import AddReview, RequestFix
-from navigator.cli import output
+from navigator.cli import output, session
 from navigator.cli.command import Commands, Note, Value, command, given
 from navigator.cli.project import targets
-from navigator.cli.session import (
-    ProjectName,
-    act,
-    carry_out,
-    complete_projects,
-    complete_proposals,
-    live_status,
-    reading,
-    report,
-    state_paths,
-    take_config_projects,
-)
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
 from navigator.config.settings import time_scale as scale_of
@@ -52,7 +40,7 @@ _ON_THE_WAY = LOOP_TASK_STATES - {TaskState.STALE}
 
 @command()
 def review(
-    words: Annotated[tuple[str, ...], Value("[PROJECT] [REF|RANGE]", complete=complete_projects)] = (),
+    words: Annotated[tuple[str, ...], Value("[PROJECT] [REF|RANGE]")] = (),
     *,
     branch: Annotated[str, Value("B")] = "",
     staged: bool = False,
@@ -86,14 +74,14 @@ def review(
     form = "json" if given("--json") else format_
     settings = load_settings()
     if not queue and settings.swap.strategy is None:
-        make_strategy(settings, state_paths())  # says what to do
-    take_config_projects()
+        make_strategy(settings, session.state_paths())  # says what to do
+    session.take_config_projects()
     project, ref = targets(words)
     if ref and (branch or staged or worktree):
         raise UsageError("Give only one of REF, --branch, --staged and --worktree.")
     verb = AddReview(project=project, ref=ref, branch=branch, staged=staged, worktree=worktree, each=each)
     try:
-        done = act(verb)
+        done = session.act(verb)
     except NavigatorError as error:
         if queue or getattr(error, "remote_code", error.code) != NOTHING:
             raise
@@ -106,14 +94,14 @@ def review(
             output.note(f"{one['ref']} is left out: {one['reason']}")
         _print_reviews([task["id"] for task in queued["tasks"]], form, fail_on, new=queued["new"])
         return
-    paths = state_paths()
+    paths = session.state_paths()
     redact = _redactor(paths, queued["proposals"][-1:])
     document = {"tasks": [redact.data(task) for task in queued["tasks"]]}
     told = [replace(one, id=redact(one.id), text=redact(one.text)) for one in done.told]
     if form == "json":
         output.print_json(document)
         return
-    report(told, document)
+    session.report(told, document)
     if queued["new"] and read_holder(paths.lock) is None:
         output.note("`navigator run --until reviewed` reviews what waits.")
 
@@ -137,7 +125,7 @@ def _print_reviews(tasks: Sequence[str], form: str, fail_on: str | None, *, new:
     """
     from navigator.sheet.reviews import overruled, standing, unread
 
-    paths = state_paths()
+    paths = session.state_paths()
     _wait(paths, tasks)
     documents = _documents(paths, tasks)
     _show_reviews(documents, form)
@@ -173,7 +161,7 @@ def _wait(paths: StatePaths, ids: Sequence[str]) -> None:
     said = ""
     while left := _on_the_way(paths, ids):
         names = ", ".join(left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
-        alone = live_status() is None
+        alone = session.live_status() is None
         now = f"with {load_settings().reviewer.model}" if alone else "by the conductor that runs"
         if now != said:
             output.note(f"Reviewing {names} {now} …")
@@ -191,7 +179,7 @@ def _wait(paths: StatePaths, ids: Sequence[str]) -> None:
 
 
 def _on_the_way(paths: StatePaths, ids: Sequence[str]) -> list[str]:
-    with reading(paths) as store:
+    with session.reading(paths) as store:
         return [one for one in ids if store.task(one).state in _ON_THE_WAY]
 
 
@@ -199,7 +187,7 @@ def _documents(paths: StatePaths, ids: Sequence[str]) -> list[dict[str, Any]]:
     """The reviews as they may leave this machine."""
     from navigator.sheet.reviews import review_document
 
-    with reading(paths) as store:
+    with session.reading(paths) as store:
         found = [(store.task(one), store.proposals(task_id=one)[-1]) for one in ids]
         redact = _redactor(paths, [held.id for _, held in found])
         return [review_document(store, task, proposal, redact) for task, proposal in found]
@@ -211,14 +199,14 @@ def _redactor(paths: StatePaths, proposals: Sequence[str]) -> Redactor:
     from navigator.model.secrets import Redactor
 
     redact = Redactor()
-    with reading(paths) as store:
+    with session.reading(paths) as store:
         learn_changes(redact, paths, store, [store.proposal(one) for one in proposals])
     return redact
 
 
 @command(yes=True)
 def fix(
-    identifier: Annotated[str, Value("P", complete_proposals)],
+    identifier: Annotated[str, Value("P")],
     *,
     note: Note = "",
     tree: Annotated[str, Value("HASH")] = "",
@@ -229,7 +217,7 @@ def fix(
         note: What to add to the findings.
         tree: Refuse unless the review is of this tree (at least 12 digits).
     """
-    carry_out(RequestFix.read({"proposal": identifier, "note": note, "tree": tree}))
+    session.carry_out(RequestFix.read({"proposal": identifier, "note": note, "tree": tree}))
 
 
 @click.group(cls=Commands)
@@ -238,12 +226,12 @@ def hook() -> None:
 
 
 @command(hook)
-def install(project: ProjectName) -> None:
+def install(project: session.ProjectName) -> None:
     """Install the hook in PROJECT's repository, where there is none of another program."""
-    carry_out(Hook(project=project))
+    session.carry_out(Hook(project=project))
 
 
 @command(hook)
-def remove(project: ProjectName) -> None:
+def remove(project: session.ProjectName) -> None:
     """Remove the hook."""
-    carry_out(Hook(project=project, install=False))
+    session.carry_out(Hook(project=project, install=False))

@@ -16,23 +16,15 @@ from typing import Annotated, Any, Literal, cast
 
 import click
 
-from navigator.cli import output
+from navigator.cli import output, session
 from navigator.cli.command import Value, command, given
-from navigator.cli.session import (
-    live_status,
-    locked_dependencies,
-    report,
-    require_no_conductor,
-    state_paths,
-    take_config_projects,
-)
 from navigator.config.paths import STATE_VARIABLE, StatePaths
 from navigator.config.settings import time_scale as scale_of
 from navigator.model.errors import NavigatorError
-from navigator.model.models import Event
+from navigator.model.models import Event, utc_now
 from navigator.model.secrets import Redactor
 from navigator.model.states import TaskState
-from navigator.model.text import plural, safe_line
+from navigator.model.text import safe_line
 from navigator.process.runner import start
 
 _LOG_BYTES = 4 * 1024 * 1024
@@ -68,15 +60,16 @@ def run(
     if detach:
         _detach()
         return
+    began = utc_now()
     document = conduct(
-        state_paths(),
+        session.state_paths(),
         until=until or "",
         max_swaps=max_swaps,
         quiet=bool(given("--json")),
         time_scale=scale,
         seed=seed,
     )
-    output.show(document, show_session)
+    output.show(document, lambda found: show_session(found, began))
     if document["failed"] or document["failed_swaps"] or document["problems"]:
         sys.exit(1)
 
@@ -98,9 +91,9 @@ def conduct(
 
     redact = Redactor()
     log_to(paths, redact)
-    with locked_dependencies(paths, redact=redact, **options) as deps:
+    with session.locked_dependencies(paths, redact=redact, **options) as deps:
 
-        async def session() -> dict[str, Any]:
+        async def whole() -> dict[str, Any]:
             shown = (lambda event: None) if quiet else Progress().event
             conductor = Conductor(deps, RunOptions(until=until, max_swaps=max_swaps, only=only), shown)
             loop = asyncio.get_running_loop()
@@ -108,7 +101,7 @@ def conduct(
                 loop.add_signal_handler(number, conductor.stop, f"stopped by {number.name}")
             return (await conductor.run()).document()
 
-        return asyncio.run(session())
+        return asyncio.run(whole())
 
 
 class _PrivateLog(logging.handlers.RotatingFileHandler):
@@ -170,54 +163,16 @@ def _unwritable(path: Path, error: OSError) -> NavigatorError:
     )
 
 
-def show_session(document: dict[str, Any]) -> None:
-    """The session as a table for people."""
-    if document["rehearsal"]:
-        output.say("REHEARSAL: simulated models; times are modelled, not measured on a GPU.", bold=True)
-    verdicts = document["verdicts"]
-    rows = [
-        ("projects", document["projects"]),
-        ("tasks in total", document["tasks"]),
-        ("proposals of all rounds", document["proposals"]),
-        (
-            "approve / revise / unreviewed",
-            f"{verdicts['approve']} / {verdicts['revise']} / {verdicts['unreviewed']}",
-        ),
-        ("tests before review", _tests_words(document["tests"])),
-        ("rounds", document["rounds"]),
-        ("states", ", ".join(f"{count} {state}" for state, count in document["states"].items())),
-        ("swaps", f"{document['swaps']} (plus {document['loads'] - document['swaps']} initial load)"),
-        ("wall time", output.duration(document["wall_seconds"])),
-    ]
-    modelled = document.get("assumptions", {})
-    for label, field in (
-        ("modelled at full scale", "model_seconds"),
-        ("one stream at a time", "serial_seconds"),
-    ):
-        if modelled or field == "serial_seconds":
-            rows.append((label, output.duration(document[field])))
-    calls = document["calls"]
-    rows.append(
-        ("model calls in total", f"{calls['made']} ({calls['repeated']} repeated, {calls['lost']} lost)")
-    )
-    output.table(("session", ""), rows)
-    for role, words in modelled.items():
-        output.say(f"Modelled with, {role}: {words}.")
-    for role, problem in document["problems"].items():
-        output.say(f"The {role}'s server: {problem}", bold=True)
+def show_session(document: dict[str, Any], began: str) -> None:
+    """What happened in a session that began at a UTC time, and why it ended."""
+    from navigator.cli.stats import tell_account
+
+    with session.reading() as store, store.snapshot():
+        tell_account(store, began)
     if document["reason"]:
         output.say(f"Ended: {document['reason'].rstrip('.')}.")
     if document["states"].get("awaiting_approval"):
         output.note("Next: `navigator proposals` lists what waits for you; `navigator` opens the screens.")
-
-
-def _tests_words(tests: dict[str, int]) -> str:
-    """How the projects' tests ended on the proposals."""
-    ends = ("passed", "failed", "failed_before", "untested")
-    said = [f"{tests[end]} {end.replace('_', ' ')}" for end in ends if tests.get(end)]
-    if back := tests.get("sent_back", 0):
-        said.append(f"{plural(back, 'answer')} sent back with what failed")
-    return ", ".join(said) or "none"
 
 
 def _stop() -> None:
@@ -227,19 +182,19 @@ def _stop() -> None:
     from navigator.engine.acting import request
 
     try:
-        found = request(state_paths().socket, Conduct.op, {"do": "stop"}, timeout=30)
+        found = request(session.state_paths().socket, Conduct.op, {"do": "stop"}, timeout=30)
     except NotResponding:
         raise
     except NoConductor as error:
         # Already stopped: the hint to start one would be wrong.
         raise NoConductor("No conductor is running.") from error
-    report(read_done(found).told, {"stopping": True})
+    session.report(read_done(found).told, {"stopping": True})
 
 
 def _detach() -> None:
     """Start the same command as a process of its own session, and wait until it answers."""
-    paths = state_paths()
-    require_no_conductor()
+    paths = session.state_paths()
+    session.require_no_conductor()
     arguments = [argument for argument in sys.argv[1:] if argument not in ("--detach", "--json")]
     errors = paths.root / "conductor.err"
     try:
@@ -250,7 +205,7 @@ def _detach() -> None:
         os.fchmod(stream.fileno(), 0o600)
         child = start([sys.executable, "-m", "navigator", *arguments, "--json"], stderr=stream, cwd="/")
     deadline = time.monotonic() + _DETACH_WAIT
-    while live_status() is None and time.monotonic() < deadline:
+    while session.live_status() is None and time.monotonic() < deadline:
         if child.poll() is not None:
             if child.returncode == 0:
                 break  # it had so little to do that it has already finished
@@ -331,5 +286,5 @@ def mcp(
 
     if sys.stdin.isatty():
         output.note("Waiting for an MCP client on stdin; Ctrl-D ends it.")
-    take_config_projects()
-    McpServer(Tools(state_paths(), read_only=read_only)).serve(sys.stdin.buffer, sys.stdout.buffer)
+    session.take_config_projects()
+    McpServer(Tools(session.state_paths(), read_only=read_only)).serve(sys.stdin.buffer, sys.stdout.buffer)

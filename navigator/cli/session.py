@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import click
 
 from navigator.cli import output
-from navigator.cli.command import Completer, Value, given
+from navigator.cli.command import Value, given
 from navigator.config.paths import StatePaths, state_dir
 from navigator.engine import acting
-from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.errors import Conflict, UsageError
 from navigator.model.states import Role
 from navigator.model.text import SIMULATED, safe_line
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from navigator.actions.base import Done, Told, Verb
     from navigator.journey.dependencies import Dependencies
     from navigator.store.reads.reader import Reader
@@ -182,47 +180,10 @@ def locked_dependencies(paths: StatePaths, **options: Any) -> Iterator[Dependenc
         yield deps
 
 
-# Shell completion of names and ids
-
-
-def completing(rows: Callable[[Reader], Iterator[tuple[str, str]]]) -> Completer:
-    """Complete an argument from what the store holds: (value, help) pairs. Makes no state folder, and never fails."""
-
-    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
-        try:
-            paths = StatePaths(state_dir())
-            if not paths.database.exists():
-                return []
-            with acting.reading(paths) as store:
-                found = list(rows(store))
-        except NavigatorError:
-            return []
-        wanted = incomplete.lower()
-        return [CompletionItem(value, help=text) for value, text in found if value.lower().startswith(wanted)]
-
-    return complete
-
-
-def _projects(store: Reader) -> Iterator[tuple[str, str]]:
-    return ((held.name, held.path) for held in store.projects())
-
-
-def _tasks(store: Reader) -> Iterator[tuple[str, str]]:
-    return ((held.id, f"{held.state.value}: {safe_line(held.text[:60])}") for held in store.tasks())
-
-
-def _proposals(store: Reader) -> Iterator[tuple[str, str]]:
-    return ((held.id, f"{held.project}: {safe_line(held.title)}") for held in store.proposals())
-
-
-complete_projects, complete_tasks, complete_proposals = map(completing, (_projects, _tasks, _proposals))
-
 # Parameters that many commands have
 
-ProjectName = Annotated[str, Value("PROJECT", complete_projects)]
-ProjectNames = Annotated[tuple[str, ...], Value("[PROJECT]…", complete_projects)]
-TaskId = Annotated[str, Value("T", complete_tasks)]
-TaskIds = Annotated[tuple[str, ...], Value("T…", complete_tasks)]
-ProposalIds = Annotated[tuple[str, ...], Value("P…", complete_proposals)]
+ProjectName = Annotated[str, Value("PROJECT")]
+ProjectNames = Annotated[tuple[str, ...], Value("[PROJECT]…")]
+TaskId = Annotated[str, Value("T")]
+TaskIds = Annotated[tuple[str, ...], Value("T…")]
+ProposalIds = Annotated[tuple[str, ...], Value("P…")]

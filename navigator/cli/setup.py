@@ -16,7 +16,7 @@ import click
 from navigator.cli import output
 from navigator.cli.command import Commands, Folder, Value, command, given
 from navigator.client.body import same_model
-from navigator.config.paths import config_path
+from navigator.config.paths import config_path, resource_dir
 from navigator.config.reference import key_meanings, toml
 from navigator.config.settings import Section, ServerSettings, describe, load_settings
 from navigator.model.errors import ConfigError, MissingPart, UsageError
@@ -92,7 +92,10 @@ def setup(
     contexts = asyncio.run(_measure(writes, reviews))
     _write_settings(settings_text(writes, reviews, fits, why, contexts), asks=asks, only_print=print_)
     if projects is not None:
-        _add_projects(projects, asks=asks, only_print=print_)
+        from navigator.cli.project import add_below
+
+        if add_below(projects, only_list=print_)["projects"]:
+            output.note("`navigator project check NAME` tries a project's test command.")
     if not print_:
         _tell(
             "Next, in a repository: `navigator review main..topic` reviews a branch; `navigator project add .`,"
@@ -125,7 +128,6 @@ def _show_servers(found: Sequence[FoundServer]) -> None:
 
 def how_to_get_one() -> str:
     """Where a server is looked for, and models that others run on such a card."""
-    from navigator.config.paths import resource_dir
     from navigator.setup.profiles import fitting, load_presets
     from navigator.swap.gpu import cards
 
@@ -240,21 +242,6 @@ def _write_settings(text: str, *, asks: bool, only_print: bool) -> None:
         raise click.Abort
     write(planned)
     output.note(f"Wrote {planned.path}.")
-
-
-def _add_projects(folder: Path, *, asks: bool, only_print: bool) -> None:
-    """Find repositories, say which tests each would run, and add them."""
-    from navigator.cli.project import add_all, may_add, new_below, show_found
-
-    found = new_below(folder, every=only_print)
-    if not found:
-        output.note(f"No new repositories below {folder}.")
-        return
-    show_found(found)
-    if only_print or (asks and not may_add(found)):
-        return
-    add_all(found)
-    output.note("`navigator project list` shows them; `navigator project check NAME` tries a test command.")
 
 
 @click.group(cls=Commands)

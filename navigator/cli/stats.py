@@ -1,22 +1,31 @@
-"""`navigator stats` and `navigator report`: what happened, counted and told; a rehearsal's figures say so."""
+"""`navigator stats`, `report`, `exam` and `backtest`: what happened, counted and told, and what the reviewer is worth."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from navigator.cli import output
-from navigator.cli.command import Value, command, given
+from navigator.actions.conducting import PrepareExam, RunExam
+from navigator.actions.wire import NoConductor
+from navigator.cli import output, session
+from navigator.cli.command import AtLeast1, Commands, Value, command, given
 from navigator.cli.housekeeping import moment_of
-from navigator.cli.session import act, reading, state_paths
 from navigator.engine import acting
+from navigator.engine.following import ConductorClient
 from navigator.model.errors import Conflict, UsageError
-from navigator.model.text import SIMULATED, safe_line
+from navigator.model.records import PreparedProject
+from navigator.model.states import PAST
+from navigator.model.text import SIMULATED, plural, safe_line
+from navigator.sheet.account import account, folded, lines
 from navigator.sheet.statistics.page import (
     PageQuestion,
     Table,
@@ -26,8 +35,15 @@ from navigator.sheet.statistics.page import (
     utc_text,
 )
 from navigator.sheet.statistics.pages import PAGES
+from navigator.sheet.statistics.reviewer import backtest_words, exam_tables, read_backtest
 from navigator.sheet.statistics.revise_rate import comparison
 from navigator.store.reads.statistics import ALIASES, GROUPINGS
+
+if TYPE_CHECKING:
+    from navigator.actions.wire import Result
+    from navigator.config.paths import StatePaths
+    from navigator.figures.exam import Backtest
+    from navigator.store.reads.reader import Reader
 
 _WIDTH = 80
 """Cells of a sentence."""
@@ -68,7 +84,7 @@ def stats(
         _look_for_reverts()
     page = next(page for page in PAGES if page.name == name)
     question = PageQuestion(ALIASES.get(by or "", by or ""), since_utc(since))
-    with acting.reading(state_paths()) as store, store.snapshot():
+    with acting.reading(session.state_paths()) as store, store.snapshot():
         found = (
             [comparison(store, *compare, question.by, question.since)]
             if compare
@@ -87,7 +103,7 @@ def stats(
 def _look_for_reverts() -> None:
     from navigator.actions.undo import LookForReverts
 
-    for one in act(LookForReverts()).told:
+    for one in session.act(LookForReverts()).told:
         output.note(str(one))
 
 
@@ -133,7 +149,7 @@ def _print_rows(table: Table) -> None:
         heads = [title, *names, ""]
     else:
         heads, rows = [title, "n"], [(row.label, f"{row.count:,}") for row in table.rows]
-    output.table(heads, rows, right=range(1, len(heads) - bool(table.columns)))
+    output.table(rows, *heads)
 
 
 @command()
@@ -148,21 +164,24 @@ def report(
         overwrite: Replace FILE if it exists.
         since: Since this day, e.g. 2026-11-03, or the last 12h, 7d, 8w. Without it: the 24 hours before the newest run ended.
     """
-    from navigator.sheet.account import account, folded, lines
 
     moment = since_utc(since)
     if file is not None:
         _write_page(file, moment, overwrite=overwrite)
         return
-    with reading() as store, store.snapshot():
-        found, rehearsal = account(store, moment), store.rehearsal
+    with session.reading() as store, store.snapshot():
+        if given("--json"):
+            output.print_json(account(store, moment).document() | {"rehearsal": store.rehearsal})
+        else:
+            tell_account(store, moment)
 
-    def text(_: object) -> None:
-        title, *rest = lines(folded(found))
-        output.say(title, bold=True)
-        output.say("\n".join(rest))
 
-    output.show(found.document() | {"rehearsal": rehearsal}, text)
+def tell_account(store: Reader, since: str) -> None:
+    """Print what happened since a UTC time; "": in the newest night."""
+
+    title, *rest = lines(folded(account(store, since)))
+    output.say(title, bold=True)
+    output.say("\n".join(rest))
 
 
 def _write_page(file: Path, moment: str, *, overwrite: bool) -> None:
@@ -171,8 +190,8 @@ def _write_page(file: Path, moment: str, *, overwrite: bool) -> None:
 
     if os.path.lexists(file) and not overwrite:
         raise Conflict(f"{file} exists.", hint="Choose another name, or replace it with --overwrite.")
-    with reading() as store:
-        page = report_page(state_paths(), store, moment, output.note)
+    with session.reading() as store:
+        page = report_page(session.state_paths(), store, moment, output.note)
     try:
         write_new(file, page.encode())
     except OSError as error:
@@ -180,3 +199,201 @@ def _write_page(file: Path, moment: str, *, overwrite: bool) -> None:
         hint = f"Make its folder first: `mkdir -p {file.parent}`." if missing else "Choose another place."
         raise UsageError(f"{file} cannot be written: {error.strerror}.", hint=hint) from error
     output.say(f"Wrote {file}.")
+
+
+# `navigator exam` and `navigator backtest`
+
+
+@click.group(cls=Commands)
+def exam() -> None:
+    """Find out how far the reviewer's verdict can be trusted."""
+
+
+_Sources = Annotated[tuple[str, ...], Value(type=click.Choice(["reversed-fix", "mutant", "synthetic"]))]
+
+
+@command(exam)
+def prepare(
+    projects: session.ProjectNames = (), *, limit: AtLeast1 | None = None, source: _Sources = ()
+) -> None:
+    """Make the exam's items from PROJECTs, all if none is named: changes whose right verdict is known.
+
+    Each is proved by the project's own tests in the sandbox. What was tried is remembered; interrupt it at any time.
+    Exit code 3: nothing could be prepared for any project.
+
+    Args:
+        limit: Faulty items per project, at most.
+        source: Make only these; may be repeated. `synthetic`: 24 cases that come with Navigator.
+    """
+    sources = [each.replace("-", "_") for each in source]
+    made = prepared({"projects": projects, "limit": limit, "sources": sources})
+    output.show({"projects": made}, lambda _: _show_prepared(made))
+    if made and all(one.problem for one in made):
+        sys.exit(3)
+
+
+def prepared(document: dict[str, Any]) -> list[PreparedProject]:
+    """Have the conductor prepare items, or do it here where none runs; progress goes to stderr."""
+    from navigator.actions.alone import act_alone
+
+    session.take_config_projects()
+    paths, args = session.state_paths(), PrepareExam.read(document).model_dump(mode="json")
+    try:
+        found = asyncio.run(_through_conductor(paths, args))
+    except NoConductor:
+        found = act_alone(paths, PrepareExam.op, args, on_live=_progress)
+    return [PreparedProject.model_validate(one) for one in found["projects"]]
+
+
+async def _through_conductor(paths: StatePaths, args: dict[str, Any]) -> Result:
+    """Have the conductor do it, and show its progress.
+
+    Raises:
+        NoConductor: none answers.
+    """
+    client = ConductorClient(paths.socket, lambda message: _progress(message.get("live")))
+    await client.connect()
+    try:
+        return await client.request(PrepareExam.op, args)
+    finally:
+        with suppress(NoConductor):
+            await client.close()
+
+
+def _progress(live: Any) -> None:
+    said = live.get("exam") if isinstance(live, dict) else None
+    if isinstance(said, dict):
+        output.note(f"{safe_line(str(said.get('project')))}  {safe_line(str(said.get('said')))}")
+
+
+def _show_prepared(made: Sequence[PreparedProject]) -> None:
+    if not made:
+        output.say("No projects. `navigator project add PATH` adds one.")
+    for one in made:
+        output.say(one.project, bold=True)
+        if one.problem:
+            output.say(f"  Nothing was prepared: {one.problem}")
+            if one.hint:
+                output.say(f"  {one.hint}")
+        else:
+            _counts(one)
+
+
+def _counts(one: PreparedProject) -> None:
+    output.table(
+        one.sources.items(),
+        ("  made from", lambda held: f"  {held[0].replace('_', ' ')}"),
+        *(
+            (name, lambda held, name=name: getattr(held[1], name))
+            for name in ("found", "known", "tried", "kept")
+        ),
+    )
+    for source, count in one.sources.items():
+        for reason, number in _most_first(count.rejected):
+            output.say(f"  {source.replace('_', ' ')}: {number} not kept: {reason}")
+    output.say(
+        f"  Items now: {one.faulty} faulty, {one.clean} clean. {one.runs} test runs in {output.duration(one.seconds)}; "
+        f"{one.ended}."
+    )
+
+
+def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda held: (-held[1], held[0]))
+
+
+@command(exam, yes=True)
+def run(*, items: AtLeast1 = 20, writer: bool = False) -> None:
+    """Have the reviewer answer items now; a conductor has to run.
+
+    Otherwise a few items are asked whenever the reviewer is loaded, within `[exam] share`. Reviews of proposals always go first.
+
+    Args:
+        items: Items to ask.
+        writer: Ask the writer's model, loaded now, to compare the two.
+    """
+    session.carry_out(RunExam(items=items, writer=writer))
+
+
+@command(exam)
+def show() -> None:
+    """Show what the reviewer caught and missed, and how often its REVISE is right."""
+    from navigator.sheet.statistics.page import PageQuestion, brief
+
+    with session.reading() as store:
+        found = [brief(table) for table in exam_tables(store, PageQuestion())]
+
+    def text(figures: dict[str, Any]) -> None:
+        tell(found, "No exam item answered yet. `navigator exam prepare` makes items.")
+        if any(figures["prepared"].values()):
+            output.say("Items prepared: {faulty} faulty, {clean} clean.".format(**figures["prepared"]))
+
+    output.show(found[0].data, text)
+
+
+@command()
+def backtest(
+    projects: session.ProjectNames = (),
+    *,
+    since: Annotated[str, Value("D")] = "",
+    limit: AtLeast1 | None = None,
+) -> None:
+    """Find the commits that introduced the bugs you fixed, and say how many of them the reviewer catches.
+
+    It sees each as it was, mixed with innocent ones, when no review is waiting; `navigator exam run` asks now.
+    Run this again for the result so far.
+
+    Args:
+        since: Only fixes since this day, e.g. 2026-11-03, or the last 7d, 8w.
+        limit: Bugs per project at most; 40 if not given.
+    """
+    from navigator.exam.backtest import document
+
+    moment = datetime.fromisoformat(since_utc(since)).timestamp() if since else 0
+    made = prepared({"projects": projects, "limit": limit, "past": True, "since": max(0, int(moment))})
+    with session.reading() as store:
+        ids = {store.project(name).id for name in projects}
+        found, reviewer = read_backtest(store, ids)
+        items = [
+            item for item in store.exam_items() if item.source in PAST and (not ids or item.project_id in ids)
+        ]
+
+    def text(_: object) -> None:
+        for one in made:
+            _history(one)
+        _result(found, reviewer, len(items))
+
+    output.show({"projects": made} | document(found, reviewer), text)
+
+
+def _history(one: PreparedProject) -> None:
+    output.say(one.project, bold=True)
+    if one.problem:
+        output.say(f"  {one.problem} {one.hint}")
+    for count in one.sources.values():
+        output.say(f"  Of {count.found:,} fixes {count.kept:,} lead to a commit each.")
+        for reason, number in _most_first(count.rejected):
+            output.say(f"  {number:,} left out: {reason}")
+        output.say(f"  Asked about: {plural(one.faulty, 'bug')}, {plural(one.clean, 'innocent commit')}.")
+    if one.ended:
+        output.say(f"  Not proved by tests: {one.ended}")
+
+
+def _result(found: Backtest, reviewer: str, items: int) -> None:
+    from navigator.exam.backtest import how_sure, worth_reading
+    from navigator.sheet.statistics.page import share_table
+
+    output.say()
+    output.prose(backtest_words(found), bold=True)
+    if left := items - len(found.bugs) - len(found.innocent) - found.unread:
+        output.prose(f"{plural(left, 'commit')} to ask: `navigator exam run --items {left}` asks now.")
+    if not found.bugs:
+        return
+    rows = [("caught", found.caught), ("innocent, with a finding", found.flagged)]
+    print_table(share_table("BUGS", rows, reviewer))
+    output.prose(how_sure(found))
+    for title, cases in zip(("Caught", "Missed"), worth_reading(found), strict=True):
+        for case in cases:
+            item = case.item
+            fix = f"{item.evidence['fix'][:12]} {item.evidence['fix_subject']}"
+            output.prose(f"{title}: {item.origin.rpartition(':')[2][:12]} {item.title}")
+            output.prose(f"{item.path}:{item.line}, fixed by {fix}", "  ")

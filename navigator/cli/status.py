@@ -88,11 +88,10 @@ def _show_status(document: dict[str, Any]) -> None:
     for role, found in conductor["inflight"].items():
         if found["limit"] < found["most"]:
             output.say(f"The {role} gets {found['limit']} of at most {found['most']} requests at a time.")
-    for problem in dict.fromkeys(conductor["problems"].values()):
-        whose = [f"the {role}'s" for role, said in conductor["problems"].items() if said == problem]
-        again = min(conductor["asked_again"].values(), default=0)
+    again = min(conductor["asked_again"].values(), default=0)
+    for role, problem in conductor["problems"].items():
         then = f" It is asked again in {again} s." if again else ""
-        output.say(f"{' and '.join(whose).capitalize()} server: {problem}{then}")
+        output.say(f"The {role}'s server: {problem}{then}")
     for role, reason in document["given_up"].items():
         output.say(
             f"The {role} is disabled after repeated failures: {reason}\n"

@@ -14,7 +14,7 @@ import click
 
 from navigator.actions.wire import NoConductor
 from navigator.cli import output
-from navigator.cli.command import AtLeast1, LazyGroup, Value, command, given
+from navigator.cli.command import AtLeast1, Commands, Value, command, given
 from navigator.cli.session import (
     confirmed,
     live_status,
@@ -30,7 +30,7 @@ from navigator.engine.following import ConductorClient
 from navigator.figures.intervals import percent_of
 from navigator.model.errors import Conflict
 from navigator.model.models import Swap, age_seconds, utc_now
-from navigator.model.states import LOOP_TASK_STATES, Role
+from navigator.model.states import LOOP_TASK_STATES, CanaryOutcome, Role
 from navigator.model.text import SIMULATED, plural
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @click.group(
-    cls=LazyGroup,
+    cls=Commands,
     table={
         "status": ("swap", "Show which model is resident, the state of each server, and the GPU's memory"),
         "to": ("swap", "Make a model resident"),
@@ -64,12 +64,11 @@ def status() -> None:
     paths, settings, live = state_paths(), load_settings(), live_status()
     if live is None:
         strategy = make_strategy(settings, paths)
-
-        async def seen() -> Role | None:
-            return await strategy.resident()
-
-        seen_now = {"strategy": strategy.name, "both_resident": strategy.both_resident}
-        now = seen_now | {"resident": asyncio.run(seen())}
+        now: dict[str, Any] = {
+            "resident": asyncio.run(strategy.resident()),
+            "both_resident": strategy.both_resident,
+            "strategy": strategy.name,
+        }
     else:
         now = live
     looks = look_at_servers(settings, paths)
@@ -79,15 +78,12 @@ def status() -> None:
     document: dict[str, Any] = {
         **{key: now[key] for key in ("resident", "both_resident", "strategy")},
         "conductor": live is not None,
-        "swapping_to": live["swapping_to"] if live else None,
-        "wanted": live["wanted"] if live else None,
-        "given_up": live["given_up"] if live else {},
+        "swapping_to": now.get("swapping_to"),
+        "wanted": now.get("wanted"),
+        "given_up": now.get("given_up", {}),
         "last_known": _last_known(paths),
         "servers": looks,
-        "gpu": [
-            {"name": card.name, "total_mib": card.total_mib, "used_mib": card.used_mib}
-            for card in found_cards
-        ],
+        "gpu": found_cards,
     }
     output.show(document, _show_status)
 
@@ -119,22 +115,23 @@ def _show_status(document: dict[str, Any]) -> None:
         output.say(
             f"{role} is disabled after repeated failures: {reason} `navigator swap to {role}` tries again."
         )
-    rows = [
-        (
-            server["role"],
-            server["state"].replace("_", " "),
-            server["served"] or server["model"],
-            "" if server["running"] is None else f"{server['running']} running, {server['waiting']} waiting",
-            server["address"],
-        )
-        for server in servers
-    ]
-    output.table(("role", "state", "model", "load", "address"), rows)
+    output.table(
+        servers,
+        ("role", lambda server: server["role"]),
+        ("state", lambda server: server["state"].replace("_", " ")),
+        ("model", lambda server: server["served"] or server["model"]),
+        ("load", _load),
+        ("address", lambda server: server["address"]),
+    )
     for server in servers:
         if server["problem"]:
             output.say(f"{server['role']}: {server['problem']} {server['remedy']}".rstrip())
     for card in document["gpu"]:
-        output.say(f"{card['name']}: {card['used_mib']:,} of {card['total_mib']:,} MiB in use")
+        output.say(f"{card.name}: {card.used_mib:,} of {card.total_mib:,} MiB in use")
+
+
+def _load(server: dict[str, Any]) -> str:
+    return "" if server["running"] is None else f"{server['running']} running, {server['waiting']} waiting"
 
 
 _Loaded = Literal["generator", "reviewer", "none"]
@@ -169,7 +166,11 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
     Raises:
         NoConductor: none answers, or it stopped meanwhile.
     """
-    ended, lost = asyncio.Event(), asyncio.Event()
+    ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+    def end(*, swapped: bool) -> None:
+        if not ended.done():
+            ended.set_result(swapped)
 
     def hear(message: dict[str, Any]) -> None:
         live, event = message.get("live"), message.get("event")
@@ -178,9 +179,9 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
             _note_phase(told["phase"], told["state"], float(told.get("seconds") or 0.0), "")
         added = isinstance(event, dict) and event.get("kind") == "swap_added" and event.get("data")
         if added and added.get("to") == role.value:
-            ended.set()
+            end(swapped=True)
 
-    client = ConductorClient(paths.socket, hear, lost.set)
+    client = ConductorClient(paths.socket, hear, lambda: end(swapped=False))
     await client.connect()
     try:
         answer = await client.request("conduct", {"do": "swap", "role": role.value})
@@ -189,16 +190,11 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
             return Swap(to_role=role, strategy=strategy, started=utc_now(), reason="already resident")
         if answer["in_hand"]:
             output.note(f"waiting for {answer['in_hand']} running tasks")
-        waits = [asyncio.create_task(event.wait()) for event in (ended, lost)]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
+        swapped = await ended
     finally:
         with suppress(NoConductor):
             await client.close()
-    if not ended.is_set():
+    if not swapped:
         raise NoConductor("The conductor stopped during the swap.", hint="Run `navigator swap status`.")
     with reading(paths) as store:
         return next(swap for swap in store.swaps(20) if swap.to_role is role)
@@ -212,7 +208,6 @@ async def swap_alone(deps: Dependencies, role: Role, session: int = 0) -> Swap:
     """
     from navigator.engine.swapping import CanaryWatch, confirmed, first_answer, garbage
     from navigator.journey.recovery import Storage
-    from navigator.model.states import CanaryOutcome
 
     strategy = deps.strategy
     origin, started, began = await strategy.resident(), utc_now(), time.monotonic()
@@ -305,19 +300,26 @@ def _show_log(found: list[Swap]) -> None:
     if not found:
         output.say("No swaps yet.")
         return
-    rows = [
+    output.table(
+        found,
+        ("started (UTC)", lambda made: made.started[:19].replace("T", " ")),
         (
-            made.started[:19].replace("T", " "),
-            f"{made.from_role.value if made.from_role else 'nothing'} → {made.to_role.value}",
-            "" if made.made_by == "outside" else f"{made.seconds:.2f}",
-            _outcome_words(made),
-            f"{percent_of(made.warm_bytes / made.weight_bytes)}%" if made.weight_bytes else "",
-            "  ".join([*(f"{one.name} {one.seconds:.2f}" for one in made.phases), made.reason]).rstrip(),
-            "  ".join(f"{work} {seconds:.2f}" for work, seconds in made.filled_with.items()),
-        )
-        for made in found
-    ]
-    output.table(("started (UTC)", "swap", "s", "outcome", "warm", "phases", "meanwhile"), rows, right=(2, 4))
+            "swap",
+            lambda made: f"{made.from_role.value if made.from_role else 'nothing'} → {made.to_role.value}",
+        ),
+        ("s", lambda made: "" if made.made_by == "outside" else f"{made.seconds:.2f}"),
+        ("outcome", _outcome_words),
+        (
+            "warm",
+            lambda made: f"{percent_of(made.warm_bytes / made.weight_bytes)}%" if made.weight_bytes else "",
+        ),
+        ("phases", _phases),
+        ("meanwhile", lambda made: "  ".join(f"{work} {s:.2f}" for work, s in made.filled_with.items())),
+    )
+
+
+def _phases(made: Swap) -> str:
+    return "  ".join([*(f"{one.name} {one.seconds:.2f}" for one in made.phases), made.reason]).rstrip()
 
 
 def _outcome_words(made: Swap) -> str:

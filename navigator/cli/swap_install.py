@@ -13,6 +13,7 @@ import click
 from navigator.cli import output
 from navigator.cli.command import Value, command, given
 from navigator.cli.session import confirmed
+from navigator.config.paths import config_path, resource_dir
 from navigator.model.errors import MissingPart, UsageError
 from navigator.model.states import Role
 from navigator.model.text import plural
@@ -26,6 +27,8 @@ from navigator.setup.install import (
     take_back,
     user_places,
 )
+from navigator.setup.profiles import load_profile, profile_names
+from navigator.setup.render import Servers, commands, render, settings_snippet
 
 if TYPE_CHECKING:
     from navigator.setup.files import PlannedFile
@@ -61,9 +64,6 @@ def install(
     if uninstall:
         _uninstall(places, dry_run=dry_run)
         return
-    from navigator.config.paths import resource_dir
-    from navigator.setup.profiles import load_profile
-    from navigator.setup.render import Servers, render, settings_snippet
 
     data = resource_dir("swap")
     pair = load_profile(profile or _fitting_profile(data / "profiles", places), data / "profiles")
@@ -113,7 +113,6 @@ def _places_on(host: str) -> Places:
 
 def _fitting_profile(folder: Path, places: Places) -> str:
     """The profile for the machine's largest GPU that is not larger than it."""
-    from navigator.setup.profiles import load_profile, profile_names
     from navigator.swap.gpu import cards
 
     profiles = [load_profile(name, folder) for name in profile_names(folder)]
@@ -160,7 +159,6 @@ def _models(given: Iterable[str]) -> dict[Role, str]:
 
 def _checked(wanted: Servers, source: FlagSource) -> list[str]:
     """Have every command line checked; returns the flags that were left out."""
-    from navigator.setup.render import commands
 
     built = commands(wanted)
     # Without --config: the file it names may not be written yet.
@@ -190,7 +188,6 @@ def _show_changes(wanted: Servers, changes: list[PlannedFile], left_out: list[st
 
 
 def _say_next(wanted: Servers, document: dict[str, Any]) -> None:
-    from navigator.config.paths import config_path
 
     if document["reload"]:
         output.note(f"Written, but systemd did not reload: {document['reload']}.")

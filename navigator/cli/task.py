@@ -10,25 +10,23 @@ import click
 
 from navigator.actions.task_add import AddTasks
 from navigator.actions.tasks import After, Cancel, PutAway, Retry, Settle
-from navigator.cli import output
+from navigator.cli import output, session
 from navigator.cli.command import Commands, Value, command, given
 from navigator.cli.project import project_of
-from navigator.cli.session import (
-    ProjectName,
-    TaskId,
-    TaskIds,
-    carry_out,
-    complete_projects,
-    known_project,
-    reading,
-    state_paths,
-    take_config_projects,
-)
 from navigator.journey.change import MOST
 from navigator.model.errors import UsageError
 from navigator.model.json_text import read_toml
 from navigator.model.models import Suggestion, Task
 from navigator.model.states import Complexity, TaskKind, TaskState
+from navigator.sheet.writing import (
+    agent_lines,
+    agent_words,
+    agents_document,
+    event_words,
+    look_lines,
+    looks_document,
+    looks_words,
+)
 from navigator.store.lock import read_holder
 
 _LARGEST_FILE = 4 << 20
@@ -45,14 +43,14 @@ def task() -> None:
 
 @command(task)
 def add(
-    words: Annotated[tuple[str, ...], Value("[PROJECT] TEXT", complete=complete_projects)] = (),
+    words: Annotated[tuple[str, ...], Value("[PROJECT] TEXT")] = (),
     *,
     all_: bool = False,
     kind: TaskKind | None = None,
     complexity: Complexity = Complexity.MEDIUM,
     file: Annotated[tuple[str, ...], Value("PATH")] = (),
     priority: int = 0,
-    after: tuple[TaskId, ...] = (),
+    after: tuple[session.TaskId, ...] = (),
     variants: Annotated[int, Value(type=click.IntRange(1, MOST))] = 1,
     from_: Path | None = None,
 ) -> None:
@@ -70,7 +68,7 @@ def add(
         variants: Write this many proposals for it; they are tested and reviewed together, and you approve one.
         from_: Queue many tasks from a TOML file.
     """
-    take_config_projects()
+    session.take_config_projects()
     if from_ is not None:
         if words or all_:
             raise UsageError("--from takes no other arguments.", hint="The file names projects and texts.")
@@ -85,14 +83,14 @@ def add(
             "variants": variants,
         }
         tasks = [{"project": name, "text": text, **shared} for name, text in _targets(words, all_)]
-    carry_out(AddTasks.read({"tasks": tasks}))
-    if not given("--json") and read_holder(state_paths().lock) is None:
+    session.carry_out(AddTasks.read({"tasks": tasks}))
+    if not given("--json") and read_holder(session.state_paths().lock) is None:
         output.note("`navigator run` writes and reviews what is queued.")
 
 
 def _targets(words: tuple[str, ...], everywhere: bool) -> list[tuple[str, str]]:
     """The names of the projects that a task is for, each with its text."""
-    with reading() as store:
+    with session.reading() as store:
         names = [held.name for held in store.projects()]
     if not words or (not everywhere and words[0] in names and len(words) == 1):
         raise UsageError("The text of the task is missing.", hint='`navigator task add [PROJECT] "…"`')
@@ -128,21 +126,21 @@ def _from_file(source: Path) -> list[dict[str, Any]]:
         if not entry.pop("all", False):
             tasks.append(entry)
             continue
-        with reading() as store:
+        with session.reading() as store:
             tasks += [entry | {"project": held.name} for held in store.projects()]
     return tasks
 
 
 @command(task, "list")
-def list_tasks(*, state: tuple[TaskState, ...] = (), project: ProjectName | None = None) -> None:
+def list_tasks(*, state: tuple[TaskState, ...] = (), project: session.ProjectName | None = None) -> None:
     """List all tasks, or those in some states or of one project.
 
     Args:
         state: Only tasks in this state; may be repeated.
         project: Only tasks of one project.
     """
-    with reading() as store:
-        known_project(store, project)
+    with session.reading() as store:
+        session.known_project(store, project)
         tasks = store.tasks(states=set(state) or None, project=project)
     output.show({"tasks": tasks}, lambda found: _list(found["tasks"]))
 
@@ -151,14 +149,16 @@ def _list(tasks: list[Task]) -> None:
     if not tasks:
         output.say('No tasks. `navigator task add PROJECT "…"` queues one.')
         return
-    rows = [
-        (
-            *(held.id, held.project, "review" if held.ref else held.kind.value, held.state.value),
-            *(f"r{held.round}", held.text.splitlines()[0][:70], _notes(held)),
-        )
-        for held in tasks
-    ]
-    output.table(("task", "project", "kind", "state", "round", "text", ""), rows)
+    output.table(
+        tasks,
+        ("task", lambda held: held.id),
+        ("project", lambda held: held.project),
+        ("kind", lambda held: "review" if held.ref else held.kind.value),
+        ("state", lambda held: held.state.value),
+        ("round", lambda held: f"r{held.round}"),
+        ("text", lambda held: held.text.splitlines()[0][:70]),
+        ("", _notes),
+    )
 
 
 def _notes(held: Task) -> str:
@@ -170,19 +170,11 @@ def _notes(held: Task) -> str:
 
 
 @command(task)
-def show(identifier: TaskId) -> None:
+def show(identifier: session.TaskId) -> None:
     """Show one task: its text, its state and why, and its history."""
     from navigator.sheet.variants import predecessor_words, standing_lines, standings, why_it_waits
-    from navigator.sheet.writing import (
-        agent_lines,
-        agent_words,
-        agents_document,
-        look_lines,
-        looks_document,
-        looks_words,
-    )
 
-    with reading() as store:
+    with session.reading() as store:
         held = store.task(identifier)
         looks = store.looks(held.id)
         turns = store.agent_turns(held.id)
@@ -221,7 +213,6 @@ def indented(lines: Iterable[str]) -> list[str]:
 
 def _say_task(found: dict[str, Any], about: list[str], made: list[str]) -> None:
     """A task as `task show` prints it: `about` what it is linked to, `made` how it was written."""
-    from navigator.sheet.writing import event_words
 
     held: Task = found["task"]
     what = f"review of {held.ref}" if held.ref else f"{held.kind.value}, {held.complexity.value}"
@@ -253,50 +244,50 @@ def _say_task(found: dict[str, Any], about: list[str], made: list[str]) -> None:
 
 
 @command(task)
-def cancel(ids: TaskIds) -> None:
+def cancel(ids: session.TaskIds) -> None:
     """Cancel tasks that have not ended."""
-    carry_out(Cancel(ids=ids))
+    session.carry_out(Cancel(ids=ids))
 
 
 @command(task)
-def retry(ids: TaskIds) -> None:
+def retry(ids: session.TaskIds) -> None:
     """Retry tasks that failed, became stale, or were rejected, cancelled or undone."""
-    carry_out(Retry(ids=ids))
+    session.carry_out(Retry(ids=ids))
 
 
 @command(task, "after")
-def after_others(identifier: TaskId, others: TaskIds = ()) -> None:
+def after_others(identifier: session.TaskId, others: session.TaskIds = ()) -> None:
     """Make a queued task start after others, in place of those it waited for; without others, at once."""
-    carry_out(After(ids=(identifier,), after=others))
+    session.carry_out(After(ids=(identifier,), after=others))
 
 
 @command(task)
-def done(ids: TaskIds) -> None:
+def done(ids: session.TaskIds) -> None:
     """Put away reports, scans, and answers that no change is needed."""
-    carry_out(PutAway(ids=ids))
+    session.carry_out(PutAway(ids=ids))
 
 
 _Ranks = Annotated[tuple[int, ...], Value("[N…]", type=click.IntRange(1))]
 
 
 @command(task)
-def accept(identifier: TaskId, ranks: _Ranks = (), *, all_: bool = False) -> None:
+def accept(identifier: session.TaskId, ranks: _Ranks = (), *, all_: bool = False) -> None:
     """Queue a task for each of these suggestions of a scan.
 
     Args:
         all_: All open suggestions.
     """
-    carry_out(Settle(task=identifier, ranks=ranks, everything=all_))
+    session.carry_out(Settle(task=identifier, ranks=ranks, everything=all_))
 
 
 @command(task)
-def dismiss(identifier: TaskId, ranks: _Ranks = (), *, all_: bool = False) -> None:
+def dismiss(identifier: session.TaskId, ranks: _Ranks = (), *, all_: bool = False) -> None:
     """Dismiss suggestions of a scan.
 
     Args:
         all_: All open suggestions.
     """
-    carry_out(Settle(task=identifier, ranks=ranks, everything=all_, accept=False))
+    session.carry_out(Settle(task=identifier, ranks=ranks, everything=all_, accept=False))
 
 
 def _show_suggestion(one: Suggestion) -> None:

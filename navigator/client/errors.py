@@ -176,37 +176,23 @@ def error_for_status(
     status: int, words: str, retry_after: float | None = None, address: str = "The server"
 ) -> ServingError:
     """The typed error for an HTTP status other than 200 and the server's (safe) words."""
-    said = f": {words.rstrip('.')}." if words else "."
+    kind: type[ServingError] = Refused
+    does, said, hint = "refused the request", f": {words.rstrip('.')}." if words else ".", ""
     if status in BACKPRESSURE:
-        return Overloaded(
-            f"{address} is busy (HTTP {status}){said}", status=status, retry_after=retry_after, said=words
-        )
-    if status >= 500 and _NOT_PARSED.search(words):
-        return BadAnswer(
-            f"{address} could not read the answer (HTTP {status}){said}",
-            hint="The task is tried again. If this continues, check the model's chat template.",
-            status=status,
-            said=words,
-        )
-    if status >= 500:
-        return ServerFault(
-            f"{address} failed (HTTP {status}){said}", status=status, retry_after=retry_after, said=words
-        )
-    if 300 <= status < 400:
-        return Refused(
-            f"{address} redirects elsewhere (HTTP {status}), which Navigator does not follow.",
-            hint="Set base_url to the address it redirects to.",
-            status=status,
-        )
-    if status in (401, 403):
-        return Unauthorized(
-            f"{address} rejected the API key (HTTP {status}){said}", status=status, said=words
-        )
-    hint = ""
-    if status == 404:
+        kind, does = Overloaded, "is busy"
+    elif status >= 500 and _NOT_PARSED.search(words):
+        kind, does = BadAnswer, "could not read the answer"
+        hint = "The task is tried again. If this continues, check the model's chat template."
+    elif status >= 500:
+        kind, does = ServerFault, "failed"
+    elif 300 <= status < 400:
+        does, said = "redirects elsewhere", ", which Navigator does not follow."
+        hint = "Set base_url to the address it redirects to."
+    elif status in (401, 403):
+        kind, does = Unauthorized, "rejected the API key"
+    elif status == 404:
         hint = "Check `model` and base_url: the server does not know one of them."
     elif _TOO_LONG.search(words):
         hint = "Lower max_tokens or context_tokens for this role, so that prompt and answer fit together."
-    return Refused(
-        f"{address} refused the request (HTTP {status}){said}", hint=hint, status=status, said=words
-    )
+    message = f"{address} {does} (HTTP {status}){said}"
+    return kind(message, hint=hint, status=status, retry_after=retry_after, said=words)

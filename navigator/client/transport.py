@@ -164,24 +164,21 @@ class Transport:
         Raises:
             Unreachable: no connection, or no answer within `seconds`.
         """
-        return await self._ask("GET", url, None, seconds)
+        return await self.ask(url, None, seconds)
 
     async def ask(
-        self, url: str, body: Mapping[str, Any], seconds: float, *, admin: bool = False
+        self, url: str, body: Mapping[str, Any] | None, seconds: float, *, admin: bool = False
     ) -> tuple[int, Any]:
-        """A small command by POST; as `get`. `admin` sends the administrator's key, where there is one of its own."""
-        return await self._ask("POST", url, body, seconds, admin=admin)
-
-    async def _ask(
-        self, method: str, url: str, body: Mapping[str, Any] | None, seconds: float, *, admin: bool = False
-    ) -> tuple[int, Any]:
+        """A small command by POST, without a body a GET; as `get`. `admin` sends the administrator's key, where there is one."""
         import httpx
 
         self._require_open()
         headers = self._headers(admin=admin)
         try:
             async with asyncio.timeout(seconds):
-                async with self._http.stream(method, url, json=body, headers=headers) as response:
+                async with self._http.stream(
+                    "POST" if body is not None else "GET", url, json=body, headers=headers
+                ) as response:
                     raw = await read_bounded(response, _MAX_PROBE_BODY)
                     return response.status_code, _json_or_none(raw)
         except TimeoutError:

@@ -425,7 +425,7 @@ class ExamSettings(Section):
     """The reviewer's exam: changes whose right verdict is known, mixed into its reviews (docs/exam.md)."""
 
     share: float = Field(default=0.1, ge=0, le=0.5, allow_inf_nan=False)
-    """Share of the tokens of a residency of the reviewer that the exam may use; 0: no exam, and nothing is prepared for one."""
+    """Share of the tokens of a residency of the reviewer that the exam may use; 0: no exam."""
     hours: str = Field(default="", pattern=r"^(([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d)?$")
     """Empty: in a loaded reviewer's free slots; "01:00-06:00": then, local time, while nothing waits, without a share."""
     demote: bool = True

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from navigator.exam.mining import Commit
+from navigator.exam.mining import Commit, Rejected
 from navigator.git.private import PrivateRepo
 from navigator.journey.checking import CheckSetup, check_setup, run_tree
 from navigator.journey.dependencies import Dependencies
@@ -214,10 +214,6 @@ _TELLING = 4
 """Tests from which on it means something that none passes any more: the code does not even load."""
 
 _SHOWN = 20
-
-
-class Rejected(Exception):
-    """Why no item comes of a candidate: a few words, the same for the same reason, since they are counted."""
 
 
 class OutOfTime(Exception):

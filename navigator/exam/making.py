@@ -1,9 +1,10 @@
-"""Makes the items of one candidate: the faulty change, proved by the tests, and the clean one that goes with it."""
+"""Makes a project's items: of each candidate the faulty change, proved by the tests, and the clean one that goes with it."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections import Counter, defaultdict, deque
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
@@ -12,17 +13,19 @@ from typing import Any, TypeVar
 from navigator.exam.candidates import (
     OutOfTime,
     Picked,
-    Rejected,
     Trials,
+    accepted_changes,
+    fixes,
     harmless,
     neutral_words,
+    of_commits,
     ready_setup,
 )
 from navigator.exam.faults import Fault
-from navigator.exam.items import head_of, keep_items, make_item, own_items, tell_progress
+from navigator.exam.items import head_of, keep_items, make_item, own_items, prepared, tell_progress
 from navigator.exam.mining import (
     Commit,
-    NotReversible,
+    Rejected,
     commit_of,
     corrected,
     named_faulty,
@@ -37,7 +40,7 @@ from navigator.journey.dependencies import Dependencies
 from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Project, utc_now
-from navigator.model.records import ExamItem, ExamTrial
+from navigator.model.records import ExamItem, ExamTrial, PreparedProject, SourceCount
 from navigator.model.states import CheckOutcome, ExamSource
 from navigator.sandbox.suite import passed_before
 
@@ -146,10 +149,7 @@ class Maker:
         """
 
         def take() -> str:
-            try:
-                tree = taken_back(self.private, commit, self.head)
-            except NotReversible as error:
-                raise Rejected(str(error)) from error
+            tree = taken_back(self.private, commit, self.head)
             if why := why_withheld(self.private, self.project, self.head, tree, ""):
                 raise Rejected(why)
             return tree
@@ -334,3 +334,91 @@ async def maker_of(deps: Dependencies, project: Project, seconds: float) -> Make
         commits=[commit for commit in commits if commit.sha not in doubted],
         known={(trial.source, trial.change): trial for trial in deps.reader.exam_trials(project.id)},
     )
+
+
+# Tries a project's fixes and accepted changes until there are enough items.
+
+
+async def prepare_project(
+    deps: Dependencies,
+    project: Project,
+    *,
+    limit: int | None = None,
+    sources: Sequence[ExamSource] = (),
+    seconds: float | None = None,
+) -> PreparedProject:
+    """Make items of one project.
+
+    What keeps a project from having any is said in the result, not raised. It may be cancelled at any time: every result is
+    stored before the next candidate is tried.
+
+    Args:
+        limit: faulty items the project is to have; by default that of the settings, like `seconds`, which test runs may take.
+        sources: what to make; all where none is given.
+    """
+    settings = deps.settings.exam
+
+    async def make() -> PreparedProject:
+        maker = await maker_of(deps, project, settings.prepare_seconds if seconds is None else seconds)
+        return await _prepare(maker, limit or settings.items, sources or PROVED)
+
+    return await prepared(deps, project, OWN, make)
+
+
+async def _prepare(maker: Maker, limit: int, sources: Sequence[ExamSource]) -> PreparedProject:
+    """Try candidates, always of the source with the fewest items, until there are enough."""
+    deps, project = maker.deps, maker.project
+    every = {source: _candidates(maker, source) for source in sources}
+    used = maker.used()
+    left = {
+        source: deque(one for one in ones if one.key not in used and maker.held(source, one.key) is None)
+        for source, ones in every.items()
+    }
+    counts = {
+        source: Counter(found=len(every[source]), known=len(every[source]) - len(ones))
+        for source, ones in left.items()
+    }
+    rejected: defaultdict[ExamSource, Counter[str]] = defaultdict(Counter)
+    ended = ""
+    while not ended:
+        faulty = Counter(item.source for item in own_items(deps, project, OWN) if item.faulty)
+        open_ = [source for source, ones in left.items() if ones]
+        if not open_:
+            ended = "no candidates are left"
+        elif faulty.total() >= limit:
+            ended = "there are enough items"
+        else:
+            source = min(open_, key=faulty.__getitem__)
+            candidate = left[source].popleft()
+            if candidate.key in maker.used():
+                counts[source]["known"] += 1
+                continue
+            try:
+                reason = await maker.attempt(source, candidate)
+            except OutOfTime:
+                ended = "the time is used up; the next run continues"
+                continue
+            counts[source].update(["tried"] if reason else ["tried", "kept"])
+            rejected[source].update([reason] if reason else [])
+            tell_progress(
+                deps,
+                project,
+                f"{source.value.replace('_', ' ')} of {candidate.key[:12]}: {reason or 'kept'}"
+                f" ({faulty.total() + (not reason)} of {limit})",
+            )
+    return PreparedProject(
+        project=project.name,
+        sources={
+            source.value: SourceCount(**count, rejected=dict(rejected[source]))
+            for source, count in counts.items()
+        },
+        runs=maker.trials.runs,
+        ended=ended,
+    )
+
+
+def _candidates(maker: Maker, source: ExamSource) -> list[Commit | Picked]:
+    """Everything that may become an item of a source, what you approved first."""
+    if source is ExamSource.REVERSED_FIX:
+        return [*fixes(maker.commits)]
+    return [*accepted_changes(maker.deps, maker.project), *of_commits(maker.commits)]

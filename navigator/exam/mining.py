@@ -303,15 +303,15 @@ _WHEN = "2000-01-01T00:00:00+0000"
 _PLAIN = frozenset({"100644", "100755"})
 
 
-class NotReversible(Exception):
-    """Why a commit cannot be taken back on today's tree; the text is for the user."""
+class Rejected(Exception):
+    """Why no item comes of a candidate: a few words, the same for the same reason, since they are counted."""
 
 
 def taken_back(private: PrivateRepo, commit: Commit, head: str) -> str:
     """The tree of `head` without what `commit` changed in code; tests and documents stay as they are today.
 
     Raises:
-        NotReversible: later commits changed the same lines, or a file came or went.
+        Rejected: later commits changed the same lines, or a file came or went.
         GitError: a repository is damaged.
     """
     before, after, now = (private.tree_entries(tree) for tree in (commit.parent, commit.sha, head))
@@ -320,11 +320,11 @@ def taken_back(private: PrivateRepo, commit: Commit, head: str) -> str:
         path = _today(file.path, now)
         sides = [now.get(path), after.get(file.path), before.get(file.path)]
         if any(entry is None or entry.mode not in _PLAIN for entry in sides):
-            raise NotReversible("a file was added, moved or removed by it or since")
+            raise Rejected("a file was added, moved or removed by it or since")
         changes[path] = FileChange(_merged(private, [entry for entry in sides if entry is not None]))
     tree = private.write_tree(head, changes)
     if tree == private.tree_of(head):
-        raise NotReversible("it is taken back already")
+        raise Rejected("it is taken back already")
     return tree
 
 
@@ -342,7 +342,7 @@ def _merged(private: PrivateRepo, sides: list[TreeEntry]) -> bytes:
     if now == after:
         return before
     if any(b"\0" in content[:8000] for content in (now, after, before)):
-        raise NotReversible("a file is binary")
+        raise Rejected("a file is binary")
     with tempfile.TemporaryDirectory(prefix="merge-", dir=private.work_folder()) as folder:
         names = []
         for name, content in (("now", now), ("after", after), ("before", before)):
@@ -355,7 +355,7 @@ def _merged(private: PrivateRepo, sides: list[TreeEntry]) -> bytes:
         return done.stdout
     # The exit status counts the conflicts, up to 127; what is above, or negative, is an error.
     if 0 < done.status <= 127:
-        raise NotReversible("later commits changed the same lines")
+        raise Rejected("later commits changed the same lines")
     raise GitError(
         f"`git merge-file` failed in {private.git_dir}: {done.stderr or 'it was ended'}.",
         hint="Is the disk full?",

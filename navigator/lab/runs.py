@@ -13,7 +13,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -95,6 +95,24 @@ class Recorder:
     def _change(self, **values: object) -> None:
         self.run = self.run.model_copy(update=values | {"updated": _now()})
         write_private(self._path, self.run.model_dump_json(indent=1, exclude={"state"}).encode())
+
+
+def add_lines(path: Path, lines: Iterable[str]) -> None:
+    """Add lines to a file of results, all at once; they are on disk when this returns."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(descriptor, "ab") as stream:
+        stream.write("".join(f"{line}\n" for line in lines).encode())
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def whole_lines(path: Path) -> list[str]:
+    """The lines of a file of results, [] without one; a last line that a crash cut off is removed from it."""
+    raw = path.read_bytes() if path.exists() else b""
+    whole = raw[: raw.rfind(b"\n") + 1]
+    if whole != raw:
+        write_private(path, whole)
+    return whole.decode("utf-8").splitlines()
 
 
 def lab_folder() -> Path:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from inspect import signature
+from typing import Annotated, Any, get_type_hints
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, create_model
 
 from navigator.actions.base import explained
 from navigator.config.paths import StatePaths
@@ -29,57 +29,34 @@ from navigator.store.reads.cards import Card
 MOST_QUEUED = 100
 """Tasks and reviews that one connection may queue: an agent in a loop fills no night."""
 MOST_LISTED = 200
-"""Proposals in one list; the newest."""
+"""Proposals in one list; the newest. The description of `list_proposals` says so."""
 MOST_DIFF = 200_000
 """Characters of a proposal's diff; the rest is left out, and that is said."""
 _FRESH_SECONDS = 30.0
 """How long the values of secret files are known before they are read again."""
 
 
-class Nothing(Model):
-    """No arguments."""
+TOOLS = {
+    "list_projects": False,
+    "queue_task": True,
+    "review_ref": True,
+    "list_proposals": False,
+    "show_proposal": False,
+    "status": False,
+}
+"""Methods of `Tools` that a client may call, and whether they queue. Signatures have the arguments, docstrings the words."""
+
+_Project = Annotated[str, Field(description="The project's name, as list_projects has it.")]
 
 
-class QueueTask(Model):
-    """Queue one task. It is written, tested and reviewed in a later batch, and then waits for the developer."""
-
-    project: str = Field(description="The project's name, as list_projects has it.")
-    text: str = Field(description="What is to be done, as one would tell a colleague.")
-    kind: TaskKind | None = Field(default=None, description="By default guessed from the text.")
-    files: tuple[str, ...] = Field(
-        default=(),
-        max_length=MOST_FILES,
-        description="Files the task is about, as paths from the project's root.",
-    )
-
-
-class ReviewRef(Model):
-    """Queue the review of an existing commit or range. Nothing of it is changed."""
-
-    project: str = Field(description="The project's name, as list_projects has it.")
-    ref: str = Field(description="A commit, a branch or a range such as main..topic.", min_length=1)
-
-
-class ListProposals(Model):
-    """Which proposals to list."""
-
-    state: ProposalState | None = Field(default=None, description="Only those in one state.")
-    project: str | None = Field(default=None, description="Only those of one project.")
-
-
-class ShowProposal(Model):
-    """Which proposal to show."""
-
-    id: str = Field(description="The proposal's id, such as P12.")
-
-
-@dataclass(frozen=True, slots=True)
-class _Tool:
-    title: str
-    about: str
-    args: type[Model]
-    run: Callable[[Any], dict[str, Any]]
-    writes: bool = False
+def _arguments(name: str) -> type[Model]:
+    """What a tool takes, as its signature says."""
+    hints = get_type_hints(getattr(Tools, name), include_extras=True)
+    taken = list(signature(getattr(Tools, name)).parameters.values())[1:]
+    fields: dict[str, Any] = {
+        each.name: (hints[each.name], ... if each.default is each.empty else each.default) for each in taken
+    }
+    return create_model(name, __base__=Model, **fields)
 
 
 class Tools:
@@ -99,49 +76,7 @@ class Tools:
         names = {name for server in servers for name in (server.api_key_env, server.admin_key_env) if name}
         self._redact.learn(os.environ.get(name, "") for name in names)
         self._learnt = -_FRESH_SECONDS
-        tools = {
-            "list_projects": _Tool(
-                "List projects",
-                "The repositories Navigator looks after, with the number of their tasks in each state.",
-                Nothing,
-                self._projects,
-            ),
-            "queue_task": _Tool(
-                "Queue a task",
-                "Queue a task for a project. A local model writes the change later and another reviews it; only the developer"
-                " approves it.",
-                QueueTask,
-                self._queue_task,
-                writes=True,
-            ),
-            "review_ref": _Tool(
-                "Have a change reviewed",
-                "Queue an existing commit or range for the local reviewer. Read the findings later with show_proposal.",
-                ReviewRef,
-                self._review_ref,
-                writes=True,
-            ),
-            "list_proposals": _Tool(
-                "List proposals",
-                "What waits for the developer, with its marks and what they can do; and proposals with verdict and state, newest"
-                f" first, at most {MOST_LISTED} of each.",
-                ListProposals,
-                self._list_proposals,
-            ),
-            "show_proposal": _Tool(
-                "Show a proposal",
-                "One proposal with its checks, its review with all findings, and its diff.",
-                ShowProposal,
-                self._show_proposal,
-            ),
-            "status": _Tool(
-                "Status",
-                "What is queued, what waits for the developer, what the GPU holds and what is running.",
-                Nothing,
-                self._status,
-            ),
-        }
-        self._tools = {name: tool for name, tool in tools.items() if not (read_only and tool.writes)}
+        self._takes = {name: _arguments(name) for name, queues in TOOLS.items() if not (read_only and queues)}
 
     instructions = (
         "Navigator queues code changes and reviews for models on this machine; they run in batches, so results take minutes to "
@@ -152,23 +87,22 @@ class Tools:
     @property
     def names(self) -> frozenset[str]:
         """Every tool's name."""
-        return frozenset(self._tools)
+        return frozenset(self._takes)
 
     def listed(self) -> list[dict[str, Any]]:
         """The tools as `tools/list` has them."""
         return [
             {
                 "name": name,
-                "title": tool.title,
-                "description": tool.about,
-                "inputSchema": _schema(tool.args),
+                "description": " ".join(str(getattr(self, name).__doc__).split()),
+                "inputSchema": _schema(taken),
                 "annotations": {
-                    "readOnlyHint": not tool.writes,
+                    "readOnlyHint": not TOOLS[name],
                     "destructiveHint": False,
                     "openWorldHint": False,
                 },
             }
-            for name, tool in self._tools.items()
+            for name, taken in self._takes.items()
         ]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,16 +112,15 @@ class Tools:
             UsageError: the arguments do not fit.
             NavigatorError: what the verb refuses.
         """
-        tool = self._tools[name]
         require_bounded(arguments)
         try:
-            args = tool.args.model_validate(arguments)
+            args = self._takes[name].model_validate(arguments)
         except ValidationError as error:
             raise UsageError(f"{name}: {explained(error)}.") from error
         try:
             # First of all: an error's message may quote a file, too.
             self._learn()
-            found: dict[str, Any] = safe_data(self._redact.data(tool.run(args)))
+            found: dict[str, Any] = safe_data(self._redact.data(getattr(self, name)(**dict(args))))
         except sqlite3.Error as error:
             raise translated(error, self._paths.database) from error
         return found
@@ -211,7 +144,8 @@ class Tools:
             )
         self._queued += 1
 
-    def _projects(self, args: Nothing) -> dict[str, Any]:
+    def list_projects(self) -> dict[str, Any]:
+        """The repositories Navigator looks after, with the number of their tasks in each state."""
         with reading(self._paths) as store:
             tasks = store.states_by_project()
             return {
@@ -221,21 +155,42 @@ class Tools:
                 ]
             }
 
-    def _queue_task(self, args: QueueTask) -> dict[str, Any]:
+    def queue_task(
+        self,
+        project: _Project,
+        text: Annotated[str, Field(description="What is to be done, as one would tell a colleague.")],
+        kind: Annotated[TaskKind | None, Field(description="By default guessed from the text.")] = None,
+        files: Annotated[
+            tuple[str, ...],
+            Field(max_length=MOST_FILES, description="Files it is about, as paths from the project's root."),
+        ] = (),
+    ) -> dict[str, Any]:
+        """Queue a task for a project.
+
+        A local model writes the change later and another reviews it; only the developer approves it.
+        """
         from navigator.actions.task_add import AddTasks
 
         self._count()
-        added = act(self._paths, AddTasks.read({"tasks": [args.model_dump(mode="json")]})).data
+        task = {"project": project, "text": text, "kind": kind, "files": files}
+        added = act(self._paths, AddTasks.read({"tasks": [task]})).data
         return {
             "tasks": [{key: task[key] for key in ("id", "project", "state")} for task in added["tasks"]],
             "unknown_files": [one["path"] for one in added["unknown_files"]],
         }
 
-    def _review_ref(self, args: ReviewRef) -> dict[str, Any]:
+    def review_ref(
+        self,
+        project: _Project,
+        ref: Annotated[
+            str, Field(description="A commit, a branch or a range such as main..topic.", min_length=1)
+        ],
+    ) -> dict[str, Any]:
+        """Queue an existing commit or range for the local reviewer. Read the findings later with show_proposal."""
         from navigator.actions.reviews import AddReview
 
         self._count()
-        queued = act(self._paths, AddReview(project=args.project, ref=args.ref)).data
+        queued = act(self._paths, AddReview(project=project, ref=ref)).data
         return {
             "reviews": [
                 {"task": task["id"], "proposal": proposal, "ref": task["ref"], "state": task["state"]}
@@ -244,14 +199,22 @@ class Tools:
             "left_out": queued["left_out"],
         }
 
-    def _list_proposals(self, args: ListProposals) -> dict[str, Any]:
+    def list_proposals(
+        self,
+        state: Annotated[ProposalState | None, Field(description="Only those in one state.")] = None,
+        project: Annotated[str | None, Field(description="Only those of one project.")] = None,
+    ) -> dict[str, Any]:
+        """What waits for the developer, with its marks and what they can do; and proposals with verdict and state.
+
+        Newest first, at most 200 of each.
+        """
         with reading(self._paths) as store:
-            if args.project is not None:
-                store.project(args.project)
-            found = store.proposals(states={args.state} if args.state else None, project=args.project)
-            states = {task.id: task.state for task in store.tasks(project=args.project)}
+            if project is not None:
+                store.project(project)
+            found = store.proposals(states={state} if state else None, project=project)
+            states = {task.id: task.state for task in store.tasks(project=project)}
             known = {of.proposal: of for of in facts_of(store, [one.id for one in found[-MOST_LISTED:]])}
-            items = waiting(store, args.project)
+            items = waiting(store, project)
             rehearsal = store.rehearsal
         found.reverse()
         return {
@@ -264,12 +227,15 @@ class Tools:
             "left_out": max(0, len(found) - MOST_LISTED),
         }
 
-    def _show_proposal(self, args: ShowProposal) -> dict[str, Any]:
+    def show_proposal(
+        self, id: Annotated[str, Field(description="The proposal's id, such as P12.")]
+    ) -> dict[str, Any]:
+        """One proposal with its checks, its review with all findings, and its diff."""
         from navigator.git.private import PrivateRepo
         from navigator.journey.prompts.blocks import diff_text
 
         with reading(self._paths) as store:
-            proposal = store.proposal(args.id)
+            proposal = store.proposal(id)
             learn_changes(self._redact, self._paths, store, [proposal])
             private = PrivateRepo.open(self._paths.private, store.project(proposal.project_id))
             rehearsal, (known,) = store.rehearsal, facts_of(store, [proposal.id])
@@ -282,7 +248,8 @@ class Tools:
             "diff_left_out": max(0, len(diff) - MOST_DIFF),
         }
 
-    def _status(self, args: Nothing) -> dict[str, Any]:
+    def status(self) -> dict[str, Any]:
+        """What is queued, what waits for the developer, what the GPU holds and what is running."""
         from navigator.engine.acting import status_document
 
         return status_document(self._paths)

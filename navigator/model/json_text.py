@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from navigator.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 DEEPEST = 100
 """Lists and objects inside of one another, where the caller names no other limit."""
@@ -44,6 +47,12 @@ def read_json(text: str | bytes, *, deepest: int = DEEPEST, strict: bool = True)
     if many > deepest:
         _check_depth(value, deepest)
     return value
+
+
+def first_misfit(error: ValidationError) -> str:
+    """The first thing of a document that does not fit its model: where, and why."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
 
 
 def read_toml(text: str) -> dict[str, Any]:

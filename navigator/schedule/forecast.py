@@ -8,8 +8,7 @@ forecast says which.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from navigator.model.errors import UsageError
@@ -233,14 +232,6 @@ def best_batch(figures: Figures) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if figures.swaps_in(middle) <= middle * allowed else (middle, high)
     return high
-
-
-def between(figures: Figures, of: Callable[[Figures], _Value]) -> tuple[_Value, _Value] | None:
-    """What `of` comes to at both ends of the revise rate's interval; None where the rate was not measured."""
-    if not figures.revise_n:
-        return None
-    low, high = figures.revise_low, figures.revise_high
-    return of(replace(figures, revise_rate=low)), of(replace(figures, revise_rate=high))
 
 
 def _require_items(count: int) -> None:

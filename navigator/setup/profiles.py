@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, TypeAdapter, ValidationError
 
 from navigator.model.errors import ConfigError, UsageError
-from navigator.model.json_text import read_toml
+from navigator.model.json_text import first_misfit, read_toml
 from navigator.model.states import Role
 from navigator.setup.plan import Shape
 
@@ -86,9 +86,7 @@ def load_profile(name: str, folder: Path) -> ModelPair:
     try:
         return ModelPair(name=path.stem, **table)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ConfigError(f"{path}: {where}: {first['msg']}.", hint="Correct the file.") from error
+        raise ConfigError(f"{path}: {first_misfit(error)}.", hint="Correct the file.") from error
     except TypeError as error:
         raise ConfigError(
             f"{path}: {error}.", hint="Remove `name`: the file's name is the profile's."

@@ -19,7 +19,7 @@ from typing import Any
 from navigator.config.paths import write_private
 from navigator.model import patterns
 from navigator.model.errors import MissingPart
-from navigator.model.json_text import read_json, table
+from navigator.model.json_text import read_json
 from navigator.model.text import safe_line
 from navigator.swap.machine import HERE, Machine
 
@@ -209,27 +209,11 @@ def _cache_key(installed: Installed, question: str, program: Path) -> str:
     return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
 
 
-# Known vulnerabilities
+FIXED = "0.5.21"
+"""The first SGLang without a known vulnerability that lets others run code on the server (CVE-2026-93034 and older ones)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Advisory:
-    """One vulnerability of SGLang. `last` is the newest affected version; `without_keys`: API keys close it."""
-
-    name: str
-    last: str
-    what: str
-    without_keys: bool = False
-
-
-def advisories_for(version: str) -> list[Advisory]:
-    """The vulnerabilities of a version; [] for one newer than all of them, or unreadable."""
+def is_vulnerable(version: str) -> bool:
+    """Whether a version is older than `FIXED`; a post-release counts as its release, one that cannot be read is not known."""
     own = version_key(version)
-    known = [Advisory(**entry) for entry in table(__package__, "advisories.toml")["advisory"]]
-    return [each for each in known if own and own <= version_key(each.last)]
-
-
-def advisories_read() -> str:
-    """The month in which the advisories were last read."""
-    month: str = table(__package__, "advisories.toml")["read"]
-    return month
+    return bool(own) and own < version_key(FIXED)

@@ -36,6 +36,7 @@ class Box:
     router: bool = False
     says: Callable[[Body], str] = approving
     key: str = ""
+    info: Body = field(default_factory=dict)
     url: str = ""
     loads: list[tuple[str, int]] = field(default_factory=list)
     chats: list[Body] = field(default_factory=list)
@@ -81,7 +82,7 @@ class Box:
             ]
             embedder = {"id": "text-embedding-nomic", "type": "embeddings", "state": "not-loaded"}
             return {"data": [*rows, embedder]} if path == "/api/v0/models" else None
-        return {"/model_info": {"model_path": self.models[0]}}.get(path)
+        return {"/model_info": {"model_path": self.models[0]}, "/server_info": self.info or None}.get(path)
 
     def chat(self, body: Body) -> str:
         """The answer; a model that is not loaded, or a changed `num_ctx`, is a load, as with Ollama."""

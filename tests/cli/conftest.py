@@ -5,25 +5,28 @@ They run in this process, which spares the imports; what needs a process of its 
 
 from __future__ import annotations
 
-import io
 import json
 import logging
 import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable
-from contextlib import ExitStack, chdir
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
+from click.testing import CliRunner
 
 from navigator.cli.main import main
 from navigator.cli.session import _say_simulated
 from navigator.swap.strategies.rehearsal import MODULE_VARIABLE
+
+if TYPE_CHECKING:
+    from tests.journey.room import Bench
 
 REHEARSAL = '[swap]\nstrategy = "rehearsal"\n'
 
@@ -39,20 +42,15 @@ class Command:
         self, *words: str, code: int | None = 0, cwd: Path | None = None, input: str = ""
     ) -> subprocess.CompletedProcess[str]:
         """Run it; `code` is the exit code it must have, None for any."""
-        written = io.BytesIO(), io.BytesIO()
-        streams = [io.TextIOWrapper(raw, "utf-8") for raw in (io.BytesIO(input.encode()), *written)]
-        with ExitStack() as stack:
-            stack.enter_context(patch.dict(os.environ, self.environment(), clear=True))
-            stack.enter_context(chdir(cwd or Path.cwd()))
-            stack.enter_context(patch.object(sys, "argv", ["navigator", *words]))
-            for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
-                stack.enter_context(patch.object(sys, name, stream))
-            stack.callback(_restore_log(logging.getLogger("navigator")))
+        mine = {name: None for name in os.environ if name.startswith("NAVIGATOR")} | self.environment()
+        with (
+            CliRunner().isolation(input, mine) as (out, err, _),
+            chdir(cwd or Path.cwd()),
+            patch.object(sys, "argv", ["navigator", *words]),
+            _log_restored(logging.getLogger("navigator")),
+        ):
             ended = _exit_code(words)
-        for stream in streams:
-            stream.flush()
-        said = [given.getvalue().decode() for given in written]
-        done = subprocess.CompletedProcess(words, ended, *said)
+        done = subprocess.CompletedProcess(words, ended, out.getvalue().decode(), err.getvalue().decode())
         assert code is None or done.returncode == code, (
             f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         )
@@ -77,6 +75,11 @@ class Command:
         }
 
 
+def at(bench: Bench) -> Command:
+    """The command on a bench's state and settings."""
+    return Command(bench.desk.root, bench.desk.config)
+
+
 def _exit_code(words: tuple[str, ...]) -> int:
     """Run the command; an exception that no process would survive is 1, with its traceback on stderr."""
     _say_simulated.cache_clear()
@@ -90,16 +93,14 @@ def _exit_code(words: tuple[str, ...]) -> int:
     return 0
 
 
-def _restore_log(logger: logging.Logger) -> Callable[[], None]:
+@contextmanager
+def _log_restored(logger: logging.Logger) -> Iterator[None]:
     handlers, level, propagate = list(logger.handlers), logger.level, logger.propagate
-
-    def restore() -> None:
-        for handler in set(logger.handlers) - set(handlers):
-            handler.close()
-        logger.handlers, logger.propagate = handlers, propagate
-        logger.setLevel(level)
-
-    return restore
+    yield
+    for handler in set(logger.handlers) - set(handlers):
+        handler.close()
+    logger.handlers, logger.propagate = handlers, propagate
+    logger.setLevel(level)
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ def test_a_headless_demo_leaves_nothing_and_says_why_nothing_was_tested(
         timeout=240,
     )
     assert str(temporary / "navigator-demo-") in done.stderr
-    assert "Nothing was kept." in done.stdout
+    assert "Nothing is kept." in done.stdout
     assert list(temporary.iterdir()) == []
     assert "3 untested: bubblewrap is not installed. Install it (`apt install bubblewrap`" in done.stdout
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from navigator.cli.main import cli
-from navigator.model.errors import UsageError
 from navigator.setup.plan import MIB, OUTSIDE_MIB, MemoryPlan, Shape, Sized, plan, shape_from_config
+from tests.cli.conftest import Command
 
 SMALL = Sized(
     "small",
@@ -90,19 +87,6 @@ def test_the_strategy_follows_from_what_fits(card: int, ram: int, measured: bool
     assert planned(card, ram=ram, measured=measured).way == way
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, ["doctor", *arguments])
-
-
-@pytest.fixture
-def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NAVIGATOR_STATE", str(tmp_path / "s"))
-    monkeypatch.delenv("NAVIGATOR_CONFIG", raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
-    return tmp_path
-
-
 @pytest.mark.parametrize(
     "broken", [{}, {"num_hidden_layers": "many"}, {"num_hidden_layers": 4, "num_attention_heads": 0}, [], "x"]
 )
@@ -111,40 +95,37 @@ def test_a_config_of_an_unknown_form_is_no_shape(tmp_path: Path, broken: object)
     assert shape_from_config(tmp_path / "config.json") is None
 
 
-def document(*arguments: str) -> dict[str, Any]:
-    found = run("--plan", "--json", *arguments)
-    assert found.exit_code == 0, found.output
-    return json.loads(found.output)  # type: ignore[no-any-return]
+@pytest.fixture
+def alone(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    command.config.write_text("")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+    return command
 
 
-def test_the_command_reads_a_folder_and_a_packaged_model(alone: Path) -> None:
-    folder = alone / "mine"
+def test_the_command_reads_a_folder_and_a_packaged_model(alone: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(QWEN35_35B))
-    pair = ("--card", "96", "--ram", "128", "--generator", str(folder), "--reviewer", "qwen3.5-122b-a10b")
-    unknown = run("--plan", *pair)
-    assert isinstance(unknown.exception, UsageError) and "weight files" in unknown.exception.hint
+    plan_of = ("doctor", "--plan", "--card", "96", "--ram", "128", "--generator", str(folder))
+    pair = (*plan_of, "--reviewer", "qwen3.5-122b-a10b")
+    assert "weight files" in alone.run(*pair, code=2).stderr
     (folder / "model.safetensors").write_bytes(bytes(1000))
-    found = document(*pair)
-    assert found["generator"]["shape"]["full_attention_layers"] == 10
+    found = alone.json(*pair)
+    assert found["generator"].pop("shape")["full_attention_layers"] == 10
     assert not found["reviewer"]["measured"]
-    assert found["generator"] | {"shape": None} == {
+    assert found["generator"] == {
         "name": "mine",
         "weight_bytes": 1000,
         "measured": True,
         "weights_source": "1 weight files here",
-        "shape": None,
     }
 
 
-def test_the_command_says_what_it_does_not_know(alone: Path) -> None:
-    assert "--card" in str(run("--plan").exception)
-    unknown = run("--plan", "--card", "96", "--generator", "someone/unknown-7b")
-    assert isinstance(unknown.exception, UsageError)
-    assert "config.json" in unknown.exception.hint
-    lone = run("--card", "96")
-    assert isinstance(lone.exception, UsageError)
-    assert "--plan" in lone.exception.hint
-    said = run("--plan", "--card", "96", "--ram", "128").output
+def test_the_command_says_what_it_does_not_know(alone: Command) -> None:
+    assert "--card" in alone.run("doctor", "--plan", code=2).stderr
+    unknown = alone.run("doctor", "--plan", "--card", "96", "--generator", "someone/unknown-7b", code=2)
+    assert "config.json" in unknown.stderr
+    assert "Add --plan." in alone.run("doctor", "--card", "96", code=2).stderr
+    said = alone.run("doctor", "--plan", "--card", "96", "--ram", "128").stdout
     assert "q8_0: llama.cpp" in said
     assert 'strategy = "sleep"' in said

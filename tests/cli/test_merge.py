@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import at
 from tests.journey.landing_bench import AFTER, LandingBench
 from tests.journey.support import git
 
@@ -19,18 +20,21 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LandingBench:
     return made
 
 
-def merged(bench: LandingBench, *, codes: tuple[int, ...] = (0,)) -> list[dict[str, Any]]:
-    return list(bench.desk.json("merge", "code", "--yes", codes=codes)["merges"])
+def merged(bench: LandingBench, *, code: int = 0) -> list[dict[str, Any]]:
+    return list(at(bench).json("merge", "code", "--yes", code=code)["merges"])
 
 
 def test_a_branch_is_moved_forward_and_then_nothing_waits(bench: LandingBench) -> None:
+    before = git(bench.repository, "rev-parse", "HEAD")
+    assert "nothing was done" in at(bench).run("merge", code=2).stderr
+    assert git(bench.repository, "rev-parse", "HEAD") == before
     (row,) = merged(bench)
     assert row["commit"] == git(bench.repository, "rev-parse", "HEAD")
     assert row["commit"] == git(bench.repository, "rev-parse", row["branch"])
     assert (bench.repository / "d0/f.txt").read_bytes() == AFTER
     assert git(bench.repository, "status", "--porcelain") == ""
     assert merged(bench) == []
-    assert b"Nothing waits to be merged." in bench.desk.run("merge").stdout
+    assert "Nothing waits to be merged." in at(bench).run("merge").stdout
 
 
 def test_where_the_branch_moved_on_there_is_a_merge_commit(bench: LandingBench) -> None:
@@ -42,29 +46,19 @@ def test_where_the_branch_moved_on_there_is_a_merge_commit(bench: LandingBench) 
     assert git(bench.repository, "log", "-1", "--format=%s").startswith("Merge navigator/")
 
 
-def test_a_conflict_leaves_everything_as_it_was_and_says_the_command(bench: LandingBench) -> None:
+def test_what_stops_it_leaves_everything_as_it_was(bench: LandingBench) -> None:
+    (bench.repository / "README.md").write_text("# Mine\n")
+    (row,) = merged(bench, code=1)
+    assert "changes that are not committed" in row["reason"]
+    assert (bench.repository / "README.md").read_text() == "# Mine\n"
     (bench.repository / "d0/f.txt").write_text("one\nother\nthree\n")
     git(bench.repository, "commit", "-qam", "Other")
     before = git(bench.repository, "rev-parse", "HEAD")
-    (row,) = merged(bench, codes=(1,))
+    (row,) = merged(bench, code=1)  # a conflict: the command is said
     assert row["commit"] == "" and f"git -C {bench.repository} merge {row['branch']}" in row["reason"]
     assert git(bench.repository, "rev-parse", "HEAD") == before
     assert git(bench.repository, "status", "--porcelain") == ""
     assert not (bench.repository / ".git/MERGE_HEAD").exists()
-
-
-def test_uncommitted_changes_stop_it(bench: LandingBench) -> None:
-    (bench.repository / "README.md").write_text("# Mine\n")
-    (row,) = merged(bench, codes=(1,))
-    assert "changes that are not committed" in row["reason"]
-    assert (bench.repository / "README.md").read_text() == "# Mine\n"
-
-
-def test_without_a_terminal_and_without_yes_nothing_happens(bench: LandingBench) -> None:
-    before = git(bench.repository, "rev-parse", "HEAD")
-    done = bench.desk.run("merge", codes=(2,))
-    assert b"nothing was done" in done.stderr
-    assert git(bench.repository, "rev-parse", "HEAD") == before
 
 
 def test_a_branch_that_somebody_else_named_so_is_not_touched(bench: LandingBench) -> None:

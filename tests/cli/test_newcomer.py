@@ -22,18 +22,22 @@ def test_a_file_among_the_prompts_that_is_none_is_named_and_the_rest_listed(comm
     assert "no front matter" in command.run("prompts", "list", code=2).stderr
 
 
-def test_export_does_not_write_over_what_is_not_its_own(command: Command, tmp_path: Path) -> None:
+def test_export_writes_every_table_and_not_over_what_is_there(
+    command: Command, repository: Path, tmp_path: Path
+) -> None:
+    command.run("project", "add", str(repository), "--name", "thing")
+    command.run("task", "add", "thing", "Say what load() returns", "--kind", "docs")
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / "tasks.jsonl").write_text("mine\n")
     refused = command.run("export", str(folder), code=1)
-    assert "tasks.jsonl" in refused.stderr
-    assert "--overwrite" in refused.stderr
+    assert "is not empty" in refused.stderr and "--overwrite" in refused.stderr
     assert [path.name for path in folder.iterdir()] == ["tasks.jsonl"]
     assert (folder / "tasks.jsonl").read_text() == "mine\n"
     command.run("export", str(folder), "--overwrite")
-    assert (folder / "tasks.jsonl").read_text() == ""
-    command.run("export", str(folder))
+    rows = [json.loads(line) for line in (folder / "tasks.jsonl").read_text().splitlines()]
+    assert [(row["id"], row["state"]) for row in rows] == [("T1", "queued")]
+    assert (folder / "events.jsonl").stat().st_size > 0
 
 
 def test_since_takes_an_age_as_gc_does(command: Command) -> None:

@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import pty
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TextIO
 
 import pytest
 
-from navigator.cli.run import Progress
-from navigator.model.models import Event
 from tests.cli.conftest import Command
-
-
-class _Closed(TextIO):
-    """A stderr whose terminal is gone."""
-
-    def write(self, text: str) -> int:
-        raise OSError(errno.EIO, "Input/output error")
-
-    def flush(self) -> None:
-        raise OSError(errno.EIO, "Input/output error")
-
-    def isatty(self) -> bool:
-        return True
-
-
-def test_events_on_a_closed_terminal_raise_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", _Closed())
-    event = Event(seq=1, at="2026-01-01T00:00:00Z", kind="disk_free")
-    progress = Progress()
-    progress.event(event)
-    progress.event(event)
 
 
 @pytest.mark.slow

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 
 import pytest
 
-from navigator.actions.wire import NoConductor
 from navigator.cli.status import swapping
 from navigator.config.paths import StatePaths
-from navigator.engine.acting import request
 from navigator.model.models import Swap, SwapPhase
 from navigator.model.states import Role
 from navigator.store.database import open_writer
@@ -23,28 +18,11 @@ G, R = Role.GENERATOR, Role.REVIEWER
 
 
 @pytest.fixture
-def conductor(command: Command) -> Iterator[StatePaths]:
+def conductor(command: Command) -> Iterator[None]:
     """A conductor that stays."""
-    child = subprocess.Popen(
-        [sys.executable, "-m", "navigator", "run", "--time-scale", "0"],
-        env=command.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    paths = StatePaths(command.state)
-    deadline = time.monotonic() + 120
-    while True:
-        try:
-            request(paths.socket, "status", {}, timeout=5)
-            break
-        except NoConductor:
-            assert time.monotonic() < deadline
-            assert child.poll() is None
-            time.sleep(0.05)
-    yield paths
-    child.terminate()
-    child.wait(60)
+    command.run("run", "--detach", "--time-scale", "0")
+    yield
+    command.run("run", "--stop")
 
 
 def test_alone_a_swap_tells_its_phases_and_is_kept(command: Command) -> None:
@@ -65,7 +43,8 @@ def test_alone_a_swap_tells_its_phases_and_is_kept(command: Command) -> None:
     assert seen["last_known"]["role"] is None
 
 
-def test_beside_a_conductor_the_swap_is_its_own(command: Command, conductor: StatePaths) -> None:
+@pytest.mark.usefixtures("conductor")
+def test_beside_a_conductor_the_swap_is_its_own(command: Command) -> None:
     made = command.run("swap", "to", "reviewer", "--json")
     assert "swap phase=start state=done" in made.stderr
     row = command.json("swap", "log")["swaps"][0]

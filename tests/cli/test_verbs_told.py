@@ -1,15 +1,12 @@
-"""What commands print of verbs: lists, settings by command, pins, prompts and completion."""
+"""What commands print of verbs: lists, settings by command, pins and prompts."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Command, git
+from tests.cli.conftest import Command, at, git
 from tests.journey.landing_bench import LandingBench
 
 
@@ -20,69 +17,44 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LandingBench:
 
 def test_from_the_list_of_what_waits_to_undoing_twice(bench: LandingBench) -> None:
     first, second = bench.waiting
-    done = bench.desk.run("approve", "--yes", first, "--confirm", "unseen")
-    assert f"{first}  landed on navigator/2026-01-01 as " in done.stdout.decode()
-    assert "`navigator merge` merges" in done.stderr.decode()
-    listed = bench.desk.run("proposals").stdout.decode()
+    done = at(bench).run("approve", "--yes", first, "--confirm", "unseen")
+    assert f"{first}  landed on navigator/2026-01-01 as " in done.stdout
+    assert "`navigator merge` merges" in done.stderr
+    listed = at(bench).run("proposals").stdout
     assert second in listed and first not in listed
-    assert first in bench.desk.run("proposals", "--all").stdout.decode()
-    assert [one["id"] for one in bench.desk.json("proposals")["proposals"]] == [first, second]
-    assert [one["id"] for one in bench.desk.json("proposals", "--waiting")["proposals"]] == [second]
-    assert "only one of" in bench.desk.run("proposals", "--all", "--waiting", codes=(2,)).stderr.decode()
-    again = bench.desk.run("reject", "--yes", first, codes=(1,)).stdout.decode()
+    assert first in at(bench).run("proposals", "--all").stdout
+    assert [one["id"] for one in at(bench).json("proposals")["proposals"]] == [first, second]
+    assert [one["id"] for one in at(bench).json("proposals", "--waiting")["proposals"]] == [second]
+    assert "only one of" in at(bench).run("proposals", "--all", "--waiting", code=2).stderr
+    again = at(bench).run("reject", "--yes", first, code=1).stdout
     assert f"{first}  has already landed on navigator/2026-01-01" in again
-    assert f"{first}  undone: " in bench.desk.run("undo", "--yes", first).stdout.decode()
-    twice = bench.desk.run("undo", "--yes", first, codes=(1,)).stdout.decode()
+    assert f"{first}  undone: " in at(bench).run("undo", "--yes", first).stdout
+    twice = at(bench).run("undo", "--yes", first, code=1).stdout
     assert f"{first}  has already been undone." in twice
-    bench.desk.run("reject", "--yes", second)
-    assert "Nothing waits for you" in bench.desk.run("proposals").stdout.decode()
+    at(bench).run("reject", "--yes", second)
+    assert "Nothing waits for you" in at(bench).run("proposals").stdout
 
 
 def test_a_diff_as_a_document(bench: LandingBench) -> None:
     first, second = bench.waiting
-    document = bench.desk.json("diff", first, second)
+    document = at(bench).json("diff", first, second)
     assert [one["proposal"]["id"] for one in document["diffs"]] == [first, second]
     (file,) = document["diffs"][0]["files"]
     assert (file["path"], file["added"], file["removed"], file["labels"]) == ("d0/f.txt", 1, 1, ["H1"])
     lines = [(line["kind"], line["text"]) for line in file["hunks"][0]["lines"] if line["kind"] != " "]
     assert lines == [("-", "two"), ("+", "2")]
-    (compared,) = bench.desk.json("diff", second, "--against", first)["diffs"]
+    (compared,) = at(bench).json("diff", second, "--against", first)["diffs"]
     assert compared["against"] == first and len(compared["files"]) == 2
 
 
 def test_a_pin_has_twelve_digits(bench: LandingBench) -> None:
     first = bench.waiting[0]
     for tree in ("abc", "nothexadecimal"):
-        said = bench.desk.run("approve", "--yes", first, "--tree", tree, codes=(2,)).stderr.decode()
+        said = at(bench).run("approve", "--yes", first, "--tree", tree, code=2).stderr
         assert "at least 12 digits" in said
     pinned = bench.proposal(first).tree[:12].upper()
-    bench.desk.run("diff", first)
-    assert bench.desk.json("approve", "--yes", first, "--tree", pinned)["decisions"][0]["landing"] == "landed"
-
-
-def test_commands_names_and_ids_complete(bench: LandingBench, tmp_path: Path) -> None:
-    def completed(words: str, environment: dict[str, str]) -> set[str]:
-        place = {
-            "_NAVIGATOR_COMPLETE": "bash_complete",
-            "COMP_WORDS": words,
-            "COMP_CWORD": str(len(words.split()) - 1),
-        }
-        done = subprocess.run(
-            [sys.executable, "-m", "navigator"],
-            env=environment | place,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert done.stderr == ""
-        return {line.partition(",")[2] for line in done.stdout.split()}
-
-    here, nowhere = bench.desk.environment, os.environ | {"NAVIGATOR_STATE": str(tmp_path / "none")}
-    assert completed("navigator approve p", here) == set(bench.waiting)
-    assert completed("navigator project set c", here) == {"code"}
-    assert completed("navigator pro", nowhere) == {"project", "proposals", "prompts"}
-    assert completed("navigator approve P", nowhere) == set()
-    assert not (tmp_path / "none" / "navigator.db").exists()
+    at(bench).run("diff", first)
+    assert at(bench).json("approve", "--yes", first, "--tree", pinned)["decisions"][0]["landing"] == "landed"
 
 
 def test_a_project_is_changed_by_command(command: Command, repository: Path) -> None:

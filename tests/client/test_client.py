@@ -377,7 +377,8 @@ async def test_a_list_of_models_without_end_is_no_list(
             await asyncio.sleep(0.02 if piece == " " else 0)
         await wire.send(tail)
 
-    async with serving(listing) as server, connect(server.url) as client:
+    quick = Timeouts(probe=0.5 if piece == " " else 5.0)
+    async with serving(listing) as server, connect(server.url, timeouts=quick) as client:
         with pytest.raises(error):
             await client.require_model()
 

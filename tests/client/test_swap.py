@@ -76,9 +76,13 @@ async def test_there_and_back(make: Make, tmp_path: Path) -> None:
         (name, state) for name in STARTED for state in ("begin", "done")
     ]
     assert await strategy.resident() is Role.GENERATOR
-    assert strategy.server(Role.GENERATOR).base_url.startswith("http://127.0.0.1:")
+    url = strategy.server(Role.GENERATOR).base_url
+    assert url.startswith("http://127.0.0.1:")
     with pytest.raises(Unreachable):
         strategy.server(Role.REVIEWER)
+    again = await strategy.swap(Role.GENERATOR, quiet)
+    assert (again.outcome, [phase.name for phase in again.phases]) == ("done", ["verify"])
+    assert strategy.server(Role.GENERATOR).base_url == url
     second = await strategy.swap(Role.REVIEWER, quiet)
     assert (second.outcome, [phase.name for phase in second.phases]) == ("done", ["drain", "stop", *STARTED])
     assert second.seconds >= sum(phase.seconds for phase in second.phases) - 0.01
@@ -87,15 +91,6 @@ async def test_there_and_back(make: Make, tmp_path: Path) -> None:
     await strategy.close()
     assert alive(tmp_path) == []
     assert await strategy.resident() is None
-
-
-async def test_a_swap_to_what_is_there_changes_nothing(make: Make, tmp_path: Path) -> None:
-    strategy = make()
-    await strategy.swap(Role.GENERATOR, quiet)
-    url = strategy.server(Role.GENERATOR).base_url
-    again = await strategy.swap(Role.GENERATOR, quiet)
-    assert (again.outcome, [phase.name for phase in again.phases]) == ("done", ["verify"])
-    assert strategy.server(Role.GENERATOR).base_url == url
 
 
 async def test_two_swaps_at_once_come_one_after_the_other(make: Make, tmp_path: Path) -> None:
@@ -130,28 +125,20 @@ async def test_a_target_that_does_not_come_up_brings_the_old_one_back(
     assert alive(tmp_path) == ["generator"]
 
 
-async def test_nothing_to_go_back_to(make: Make, tmp_path: Path) -> None:
-    strategy = make()
-    flaw(tmp_path, generator="exit")
-    result = await strategy.swap(Role.GENERATOR, quiet)
+async def test_a_swap_without_a_way_back_has_failed(make: Make, tmp_path: Path) -> None:
+    result = await make(command=("/nowhere/python",)).swap(Role.GENERATOR, quiet)
     assert result.outcome == "failed"
-    assert "out of memory" in result.reason
-    assert alive(tmp_path) == []
-
-
-async def test_going_back_may_fail_too(make: Make, tmp_path: Path) -> None:
+    assert "cannot be started" in result.reason
     strategy = make()
     await strategy.swap(Role.GENERATOR, quiet)
     flaw(tmp_path, generator="exit", reviewer="exit")
     result = await strategy.swap(Role.REVIEWER, quiet)
     assert result.outcome == "failed"
     assert "Going back failed too" in result.reason
-
-
-async def test_a_program_that_cannot_be_started(make: Make, tmp_path: Path) -> None:
-    result = await make(command=("/nowhere/python",)).swap(Role.GENERATOR, quiet)
+    result = await strategy.swap(Role.GENERATOR, quiet)  # nothing is loaded that it could go back to
     assert result.outcome == "failed"
-    assert "cannot be started" in result.reason
+    assert "out of memory" in result.reason
+    assert alive(tmp_path) == []
 
 
 async def test_a_process_that_ignores_sigterm_is_killed(
@@ -254,36 +241,22 @@ async def test_a_server_that_died_is_seen_with_its_last_words(make: Make, tmp_pa
     assert (await strategy.swap(Role.GENERATOR, quiet)).outcome == "done"
 
 
-async def test_the_process_sees_no_keys(make: Make, tmp_path: Path, monkeypatch) -> None:
+async def test_the_rehearsal_itself_with_its_settings_and_without_keys(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    strategy = make()
-    await strategy.swap(Role.GENERATOR, quiet)
-    (server,) = stand_ins(tmp_path / "rehearsal", STAND_IN)
-    assert b"sk-secret" not in Path(f"/proc/{server}/environ").read_bytes()
-    assert (tmp_path / "rehearsal" / "server.json").stat().st_mode & 0o777 == 0o600
-
-
-async def test_the_settings_of_a_rehearsed_role(make: Make) -> None:
     settings = Settings.model_validate({"generator": {"api_key_env": "SOME_KEY", "max_inflight": 3}})
-    strategy = make(settings)
-    with pytest.raises(Unreachable):
-        strategy.server(Role.GENERATOR)
-    await strategy.swap(Role.GENERATOR, quiet)
-    server = strategy.server(Role.GENERATOR)
-    assert server.model.startswith("rehearsal/")
-    assert (server.api_key_env, server.max_inflight) == ("", 3)
-    assert strategy.server(Role.FINAL) == settings.final
-
-
-def test_the_names_are_those_of_the_rehearsal() -> None:
-    assert MODELS == MODEL_NAMES
-
-
-async def test_the_rehearsal_itself(make: Make) -> None:
-    strategy = make(command=COMMAND)
+    strategy = make(settings, command=COMMAND)
     result = await strategy.swap(Role.GENERATOR, quiet)
     assert (result.outcome, result.reason) == ("done", "")
     assert await strategy.resident() is Role.GENERATOR
+    server = strategy.server(Role.GENERATOR)
+    assert (server.model, server.api_key_env, server.max_inflight) == (MODELS[Role.GENERATOR], "", 3)
+    assert strategy.server(Role.FINAL) == settings.final
+    assert MODELS == MODEL_NAMES
+    (process,) = stand_ins(tmp_path / "rehearsal", COMMAND)
+    assert b"sk-secret" not in Path(f"/proc/{process}/environ").read_bytes()
+    assert (tmp_path / "rehearsal" / "server.json").stat().st_mode & 0o777 == 0o600
 
 
 async def test_resident_looks_and_touches_nothing() -> None:

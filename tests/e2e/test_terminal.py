@@ -6,11 +6,8 @@ import json
 import os
 import re
 import signal
-import subprocess
 import termios
-import threading
 from collections.abc import Callable, Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -21,10 +18,11 @@ from navigator.model.models import Finding
 from navigator.model.states import Criterion, FindingKind, Severity, TaskKind, Verdict
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
+from tests.cli.boxes import Box, serving
 from tests.e2e.conftest import end_conductor, navigator
 from tests.e2e.ptys import Pty
 from tests.e2e.tmux import Terminal
-from tests.replies import Replies
+from tests.journey.support import git, make_repository
 from tests.tui import world
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
@@ -64,15 +62,7 @@ def ours() -> Iterator[Callable[..., Pty]]:
 def hostile_state(place: dict[str, str], folder: Path) -> None:
     """A repository, a proposal, findings and a task that hold what is planted, in every text a model or a file can give."""
     name = f"{PLANTED.translate(_LETTERS)}.py"
-    repository = folder / "evil"
-    repository.mkdir()
-    (repository / name).write_text(f"value = 1  # {PLANTED}\n")
-    for words in (
-        ["init", "-q", "-b", "main"],
-        ["add", "-A"],
-        ["commit", "-q", "-m", "one"],
-    ):
-        subprocess.run(["git", *words], cwd=repository, check=True, capture_output=True)
+    repository = make_repository(folder / "evil", {name: f"value = 1  # {PLANTED}\n".encode()})
     place["NAVIGATOR_CONFIG"] = str(folder / "config.toml")
     Path(place["NAVIGATOR_CONFIG"]).touch()
     navigator(place, "project", "add", str(repository))
@@ -88,9 +78,7 @@ def plant(paths: StatePaths, name: str) -> None:
     connection = open_writer(paths.database)
     project = Reader(connection).projects()[0]
     private = PrivateRepo.open(paths.private, project)
-    base = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=project.path, check=True, capture_output=True, text=True
-    ).stdout.strip()
+    base = git(Path(project.path), "rev-parse", "HEAD")
     private.pin_base(base)
     tree = private.write_tree(base, {name: FileChange(f"value = 2  # {PLANTED}\nmore = 3\n".encode())})
     private.keep("P1", tree, base)
@@ -123,22 +111,6 @@ def plant(paths: StatePaths, name: str) -> None:
     connection.close()
 
 
-class Hostile(Replies):
-    """A model server whose every word is planted."""
-
-    def do_GET(self) -> None:
-        self.reply(200, {"object": "list", "data": [{"id": PLANTED, "owned_by": PLANTED}]})
-
-
-@pytest.fixture
-def hostile_server() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hostile)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
-
-
 def planted_in(output: bytes) -> list[str]:
     """What of the planted reached the terminal raw."""
     text = output.decode("utf-8")
@@ -154,13 +126,20 @@ def planted_in(output: bytes) -> list[str]:
 
 
 def test_nothing_planted_reaches_the_terminal(
-    ours: Callable[..., Pty], place: dict[str, str], tmp_path: Path, hostile_server: str
+    ours: Callable[..., Pty], place: dict[str, str], tmp_path: Path
 ) -> None:
     hostile_state(place, tmp_path)
-    Path(place["NAVIGATOR_CONFIG"]).write_text(
-        f'[generator]\nbase_url = "{hostile_server}"\n[reviewer]\nbase_url = "{hostile_server}"\n'
-    )
-    screens = ours(place)
+    with serving(Box("sglang", (PLANTED,))) as hostile:
+        Path(place["NAVIGATOR_CONFIG"]).write_text(
+            f'[generator]\nbase_url = "{hostile.url}"\n[reviewer]\nbase_url = "{hostile.url}"\n'
+        )
+        _shown_everywhere(screens := ours(place))
+    assert planted_in(screens.output) == []
+    # The scan sees what it is meant to see: the visible stand-ins are there.
+    assert "<U+202E>" in screens.output.decode() and "␛" in screens.output.decode()
+
+
+def _shown_everywhere(screens: Pty) -> None:
     screens.wait_for("Title")
     screens.read(1)
     screens.send("\r")
@@ -174,9 +153,6 @@ def test_nothing_planted_reaches_the_terminal(
     screens.read(0.7)
     screens.send("D\t\r")
     screens.read(0.7)
-    assert planted_in(screens.output) == []
-    # The scan sees what it is meant to see: the visible stand-ins are there.
-    assert "<U+202E>" in screens.output.decode() and "␛" in screens.output.decode()
 
 
 def test_the_scan_finds_what_is_planted() -> None:
@@ -219,25 +195,13 @@ def test_the_screens_come_back_after_setup(ours: Callable[..., Pty], place: dict
     screens.wait_for("welcome", after=said)
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [("X", "To open the demo again:"), ("\r", "The conductor is still running")],
-    ids=["stopped", "left working"],
-)
-def test_the_demo_says_the_way_back(
-    ours: Callable[..., Pty], place: dict[str, str], answer: str, said: str
-) -> None:
+def test_the_demo_says_the_way_back(ours: Callable[..., Pty], place: dict[str, str]) -> None:
+    said = "The conductor is still running"
     screens = ours(place, "demo", "--projects", "2", "--tasks", "4")
     screens.wait_for("35B")
     before = len(screens.output)
-    if answer == "X":  # Fleet stops it
-        screens.send("F")
-        screens.wait_for("SERVERS", after=before)
-        screens.send("X")
-        screens.wait_for("no conductor", after=before)
     screens.send("q")
-    if answer != "X":
-        screens.wait_for("Quit Navigator?", after=before)
+    screens.wait_for("Quit Navigator?", after=before)
     for _ in range(200):  # accept keys are dead for a moment after the dialog came up
         if said.encode() in screens.output:
             break
@@ -246,10 +210,7 @@ def test_the_demo_says_the_way_back(
     screens.wait_for(said)
     assert os.waitstatus_to_exitcode(screens.ended()) == 0
     after = screens.output[screens.output.rfind(b"\x1b[?1049l") :].decode()
-    assert (
-        "To open the demo again:" in after and f"export NAVIGATOR_STATE={place['NAVIGATOR_STATE']}" in after
-    )
-    assert ("stop` ends it" in after) is (answer != "X")
+    assert f"export NAVIGATOR_STATE={place['NAVIGATOR_STATE']}" in after and "stop` ends it" in after
 
 
 def test_ctrl_z_gives_the_shell_back_and_fg_the_screens(terminal: Terminal) -> None:

@@ -1,15 +1,17 @@
-"""One real server for the tests that talk to it, or the reason why there is none."""
+"""One real server of each kind for the tests that talk to it, or the reason why there is none."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 import pytest_asyncio
 
 from navigator.client.client import ModelClient
 from navigator.config.settings import ServerSettings
+from tests.engines import sglang
 from tests.engines.llama import ALIAS, Server, llama_server, missing
 
 
@@ -20,6 +22,35 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with llama_server(tmp_path_factory.mktemp("llama"), "--metrics") as server:
         ready(server)
         yield server
+
+
+SGLANG = (
+    *("--tool-call-parser", "qwen25", "--enable-lora", "--lora-backend", "torch_native"),
+    *("--max-lora-rank", "4", "--lora-target-modules", "down_proj"),
+)
+"""Options of the server that all tests with SGLang share."""
+
+
+@pytest.fixture(scope="session")
+def _sglang(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Server]]:
+    if reason := sglang.missing():
+        pytest.skip(reason)
+    started: list[Server] = []
+    with contextlib.ExitStack() as stack:
+
+        def living() -> Server:
+            if not started or started[-1].process.poll() is not None:
+                folder = tmp_path_factory.mktemp("sglang")
+                started.append(stack.enter_context(sglang.sglang_server(folder, *SGLANG)))
+            return started[-1]
+
+        yield living
+
+
+@pytest.fixture
+def sglang_engine(_sglang: Callable[[], Server]) -> Server:
+    """SGLang; another one where a test ended it. Starting it takes minutes where many tests share two cores."""
+    return _sglang()
 
 
 @pytest_asyncio.fixture

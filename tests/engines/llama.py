@@ -81,13 +81,13 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def llama_server(folder: Path, *options: str, model: Path | None = None, port: int = 0) -> Iterator[Server]:
+def llama_server(folder: Path, *options: str) -> Iterator[Server]:
     """A server on loopback, as soon as its port is open; the model may still be loading.
 
     SIGTERM with a stream in flight can hang this server, so it is killed when it does not end by itself.
     """
-    options = ("--model", str(model or home() / "tiny.gguf"), "--alias", ALIAS, *options)
-    with _started(folder, options, CONTEXT * SLOTS, SLOTS, port or free_port()) as server:
+    options = ("--model", str(home() / "tiny.gguf"), "--alias", ALIAS, *options)
+    with _started(folder, options, CONTEXT * SLOTS, SLOTS) as server:
         yield server
 
 
@@ -95,13 +95,13 @@ def llama_server(folder: Path, *options: str, model: Path | None = None, port: i
 def llama_router(folder: Path, *options: str, models: Path, most: int = 1) -> Iterator[Server]:
     """A router on loopback that starts one server for each model of a folder, `most` at a time, as each is asked for."""
     options = ("--models-dir", str(models), "--models-max", str(most), *options)
-    with _started(folder, options, CONTEXT * 2, 2, free_port()) as server:
+    with _started(folder, options, CONTEXT * 2, 2) as server:
         yield server
 
 
 @contextlib.contextmanager
-def _started(folder: Path, options: tuple[str, ...], context: int, slots: int, port: int) -> Iterator[Server]:
-    log = folder / "llama-server.log"
+def _started(folder: Path, options: tuple[str, ...], context: int, slots: int) -> Iterator[Server]:
+    log, port = folder / "llama-server.log", free_port()
     command = [
         *(str(home() / "llama-server"), "--host", "127.0.0.1", "--port", str(port)),
         *("--ctx-size", str(context), "--parallel", str(slots), "--threads", "1"),

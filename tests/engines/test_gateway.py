@@ -69,7 +69,7 @@ def test_no_task_is_lost_with_two_workers(tmp_path: Path, monkeypatch: pytest.Mo
     assert fingerprint(repo) == before
 
 
-TASKS = 12
+TASKS = 8
 
 
 def scraped(address: str) -> dict[tuple[str, str], float]:

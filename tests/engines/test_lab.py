@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+import httpx
 import pytest
 
+from navigator.lab.speculation.engines import Counts, Sglang
 from navigator.lab.speculation.fit import fits
 from navigator.lab.speculation.plan import read_plan
 from navigator.lab.speculation.rule import rules
@@ -14,7 +15,7 @@ from navigator.lab.speculation.runner import measure
 from navigator.lab.speculation.runs import Run, read_runs
 from navigator.lab.speculation.tables import Speculation, findings, speculation
 from tests.engines import sglang
-from tests.engines.llama import ROOT, home, missing
+from tests.engines.llama import ROOT, Server, home, missing
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
 
@@ -90,59 +91,27 @@ def test_rounds_are_fitted_and_the_rule_is_replayed(runs: list[Run]) -> None:
     assert fit.draft_cost is not None and fit.draft_cost > 0
     assert fit.doubts == ("one start of the server was measured: how much starts differ is not known",)
     (rule,) = (each for each in rules(runs) if each.draft == "itself")
-    assert rule.settled == 0 and rule.iterations > 500  # a model that drafts for itself gains nothing
+    assert rule.settled == 0 and rule.iterations > 100  # a model that drafts for itself gains nothing
     assert all(sum(piece[0] for piece in run.windows) == run.tokens for run in runs)
 
 
-NGRAM = """
-[engine]
-kind = "sglang"
-command = {command}
-target = "tiny-random"
-random_weights = true
-ready_seconds = 300
-
-[engine.environment]
-{environment}
-
-[[method]]
-name = "ngram"
-gammas = [3]
-arguments = ["--speculative-algorithm", "NGRAM", "--speculative-num-draft-tokens", "{{verified}}",
-  "--speculative-ngram-max-bfs-breadth", "1"]
-
-[prompts]
-kinds = {{ code = "code.txt" }}
-lengths = [64]
-answer_tokens = 120
-
-[design]
-blocks = 1
-"""
-
-
 @pytest.mark.slow
-def test_the_counters_of_sglang_with_drafts_from_past_text(tmp_path: Path) -> None:
-    if reason := sglang.missing():
-        pytest.skip(reason)
-    words = sglang.command(0, sglang.home() / "tiny", "--attention-backend", "torch_native")
-    command = json.dumps(["{port}" if word == "0" else word for word in words])
-    environment = "\n".join(
-        f"{name} = {json.dumps(value)}" for name, value in sglang.environment(tmp_path).items()
-    )
-    (tmp_path / "code.txt").write_text((ROOT / "LICENSE").read_text("utf-8"))
-    path = tmp_path / "plan.toml"
-    path.write_text(NGRAM.format(command=command, environment=environment))
-    plan = read_plan(path)
-    assert measure(plan, tmp_path / "runs.jsonl", lambda _: None) == 0
-    runs = read_runs(tmp_path / "runs.jsonl").runs
-    (drafted,) = (run for run in runs if run.speculated)
-    assert len(runs) == 2
-    assert drafted.rounds is not None and drafted.accepted is not None
-    assert drafted.drafted == 3 * drafted.rounds
+def test_the_counters_of_sglang_with_drafts_from_past_text(sglang_engine: Server, tmp_path: Path) -> None:
+    options = ("--speculative-algorithm", "NGRAM", "--speculative-num-draft-tokens", "4")
+    more = ("--speculative-ngram-max-bfs-breadth", "1", "--attention-backend", "torch_native")
+    answers = []
+    with sglang.sglang_server(tmp_path, *options, *more) as drafting:
+        for server in (sglang_engine, drafting):
+            with httpx.Client(base_url=server.url, timeout=600, trust_env=False) as http:
+                engine = Sglang(http)
+                prompt = engine.tokenize((ROOT / "LICENSE").read_text("utf-8"))[:64]
+                engine.answer(prompt, 32)
+                answers.append(engine.answer(prompt, 120))
+    plain, drafted = answers
+    counts = drafted.counts
+    assert plain.counts == Counts() and plain.ids == drafted.ids  # drafts change nothing but the speed
+    assert counts.rounds is not None and counts.accepted is not None
+    assert counts.drafted == 3 * counts.rounds
     # What the last round keeps beyond the end of the answer is counted, and not written.
-    assert 0 <= drafted.rounds + drafted.accepted - drafted.tokens <= 3
-    assert len({run.output for run in runs}) == 1  # drafts change nothing but the speed
-    assert sum(drafted.positions) == drafted.accepted
-    contradictions = {"rounds do not add up", "rate and counts disagree"}
-    assert [each for each in findings(runs) if each.kind in contradictions] == []
+    assert 0 <= counts.rounds + counts.accepted - drafted.tokens <= 3
+    assert sum(counts.positions) == counts.accepted

@@ -6,19 +6,17 @@ the same model write a well-formed edit, and the loop goes on through the review
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.engines.conftest import ready, wait_until_idle
-from tests.engines.llama import ALIAS, TOKENIZER, Server, free_port, llama_server, missing
+from tests.engines.llama import ALIAS, TOKENIZER, Server
 from tests.git.world import fingerprint, git, make_repo
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
@@ -27,7 +25,6 @@ TASKS = ("Add a function three().", "Raise LIMIT to 20.", "Say in the README wha
 
 # Token 2 ends an answer, as does token 0.
 NONSENSE = "top_k = 0\nmin_p = 0.0\nlogit_bias = [[2, 5.0]]"
-ENDLESS = "logit_bias = [[2, false], [0, false]]"
 AN_EDIT = r"""grammar = '''
 root ::= "A note.\n\nnotes/" [a-z]{12} ".txt\n<<<<<<< SEARCH\n=======\n" [a-z ]{1,30} "\n>>>>>>> REPLACE\n"
 '''"""
@@ -51,14 +48,13 @@ def configured(
     reviewer: str = "",
     most: int = 200,
     *,
-    names: tuple[str, str] = (ALIAS, ALIAS),
     reviewer_url: str = "",
     strategy: str = 'strategy = "resident"',
 ) -> Navigator:
     """Settings for one state folder, both roles at this address; returns what runs `navigator` on it."""
     writer, reader = (
-        f'model = "{name}"\nbase_url = "{at}"\ncontext_tokens = 16384\ntemperature = 1.0\ntop_p = 1.0\n'
-        for name, at in zip(names, (url, reviewer_url or url), strict=True)
+        f'model = "{ALIAS}"\nbase_url = "{at}"\ncontext_tokens = 16384\ntemperature = 1.0\ntop_p = 1.0\n'
+        for at in (url, reviewer_url or url)
     )
     settings = tmp_path / "navigator.toml"
     settings.write_text(
@@ -96,28 +92,20 @@ def queue(navigator: Navigator, repo: Path) -> None:
         navigator("task", "add", repo.name, text)
 
 
-@pytest.mark.parametrize(
-    ("generator", "reason", "calls"),
-    [
-        (NONSENSE, "did not apply (MARKER", 9),
-        (ENDLESS, "max_tokens = 200", 3),
-    ],
-    ids=["nonsense", "endless"],
-)
 def test_what_is_no_edit_ends_each_task_with_its_reason_and_touches_nothing(
-    tmp_path: Path, repo: Path, engine: Server, generator: str, reason: str, calls: int
+    tmp_path: Path, repo: Path, engine: Server
 ) -> None:
     before = fingerprint(repo)
-    navigator = configured(tmp_path, engine.url, generator)
+    navigator = configured(tmp_path, engine.url, NONSENSE)
     queue(navigator, repo)
     session = navigator("run", "--until", "idle", code=1)  # 1: there are failed tasks
     assert session["states"] == {"failed": 3}
     assert session["proposals"] == 0
-    assert session["calls"] == {"made": calls, "repeated": 0, "lost": 0, "running": 0}
+    assert session["calls"] == {"made": 9, "repeated": 0, "lost": 0, "running": 0}
     assert not session["rehearsal"]
     tasks = navigator("task", "list")["tasks"]
     assert [task["text"] for task in tasks] == list(TASKS)
-    assert all(reason in task["reason"] for task in tasks)
+    assert all("did not apply (MARKER" in task["reason"] for task in tasks)
     assert fingerprint(repo) == before
 
 
@@ -156,66 +144,3 @@ def test_an_edit_goes_all_the_way_through_the_review_to_a_branch(
     assert sum(map(len, landed)) == 3
     assert git(repo, "rev-parse", "HEAD") == head
     assert git(repo, "status", "--porcelain") == ""
-
-
-@contextlib.contextmanager
-def at_work(tmp_path: Path, navigator: Navigator) -> Iterator[subprocess.Popen[bytes]]:
-    """A conductor with all three tasks in flight."""
-    conductor = subprocess.Popen(
-        [sys.executable, "-m", "navigator", "run", "--until", "idle", "--json"],
-        env=environment_of(tmp_path),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        while states(navigator) != ["generating"] * 3:
-            assert conductor.poll() is None, conductor.communicate()[1].decode()
-        yield conductor
-    finally:
-        conductor.kill()
-        conductor.communicate()
-
-
-def states(navigator: Navigator) -> list[str]:
-    return [task["state"] for task in navigator("task", "list")["tasks"]]
-
-
-def test_a_server_that_dies_loses_no_task(tmp_path: Path, repo: Path) -> None:
-    if reason := missing():
-        pytest.skip(reason)
-    before = fingerprint(repo)
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    navigator = configured(tmp_path, url, ENDLESS, most=12_000)
-    with llama_server(tmp_path, port=port) as server:
-        ready(server)
-        queue(navigator, repo)
-        with at_work(tmp_path, navigator) as conductor:
-            server.process.kill()
-            session = json.loads(conductor.communicate(timeout=120)[0])
-    assert session["states"] == {"queued": 3}
-    assert "generator" in session["reason"]
-    assert states(navigator) == ["queued"] * 3
-
-    with llama_server(tmp_path, port=port) as server:
-        ready(server)
-        navigator = configured(tmp_path, url, AN_EDIT, SHORT_STRINGS)
-        session = navigator("run", "--until", "idle")
-    assert session["states"] == {"awaiting_approval": 3}
-    assert fingerprint(repo) == before
-
-
-def test_a_conductor_that_ends_midway_frees_the_server_and_its_tasks_are_taken_up_again(
-    tmp_path: Path, repo: Path, engine: Server
-) -> None:
-    navigator = configured(tmp_path, engine.url, ENDLESS, most=12_000)
-    queue(navigator, repo)
-    with at_work(tmp_path, navigator) as conductor:
-        conductor.kill()
-        conductor.communicate(timeout=60)
-    wait_until_idle(engine)
-    navigator = configured(tmp_path, engine.url, AN_EDIT, SHORT_STRINGS)
-    session = navigator("run", "--until", "idle")
-    assert session["states"] == {"awaiting_approval": 3}
-    assert session["calls"]["running"] == 0

@@ -7,7 +7,6 @@ import contextlib
 import json
 import shutil
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -25,9 +24,7 @@ from navigator.model.states import Role
 from navigator.setup.servers import look
 from navigator.swap.base import PhaseEvent
 from navigator.swap.strategies.managed import ManagedStrategy
-from tests.engines.llama import TOKENIZER, Server, home, llama_router, missing
-from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, TASKS, environment_of, queue
-from tests.git.world import fingerprint, git, make_repo
+from tests.engines.llama import Server, home, llama_router, missing
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
 
@@ -158,44 +155,6 @@ async def test_a_model_that_does_not_come_leaves_the_other_one_in_its_place(fres
     done = await swaps.swap(Role.REVIEWER, quiet)
     assert (done.outcome, await swaps.resident()) == ("went_back", Role.GENERATOR), done.reason
     assert name in done.reason
-
-
-def test_a_session_swaps_by_the_router_and_ends_with_proposals(tmp_path: Path, fresh: Server) -> None:
-    repo = make_repo(tmp_path / "thing")
-    before = fingerprint(repo)
-    server = f'base_url = "{fresh.url}"\ncontext_tokens = 16384\ntemperature = 1.0\ntop_p = 1.0\n'
-    (tmp_path / "navigator.toml").write_text(
-        f'[generator]\nmodel = "{WRITER}"\n{server}max_tokens = 200\ntokenizer = "{TOKENIZER}"\n'
-        f"[generator.extra_body]\n{AN_EDIT}\n"
-        f'[reviewer]\nmodel = "{READER}"\n{server}max_tokens = 4000\n[reviewer.extra_body]\n{SHORT_STRINGS}\n'
-        '[swap]\nstrategy = "managed"\n[batch]\nmax_wait_minutes = 0\nquiet_minutes = 0\nrevisions = 0\n'
-        "[canary]\nenabled = false\n",  # random weights: it finds that they write garbage, and it is right
-        encoding="utf-8",
-    )
-
-    def navigator(*words: str) -> Any:
-        done = subprocess.run(
-            [sys.executable, "-m", "navigator", *words, "--json"],
-            env=environment_of(tmp_path),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=240,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr.decode() + done.stdout.decode()
-        return json.loads(done.stdout)
-
-    queue(navigator, repo)
-    session = navigator("run", "--until", "idle")
-    assert session["states"] == {"awaiting_approval": len(TASKS)}
-    assert session["calls"]["lost"] == 0
-    proposals = navigator("proposals")["proposals"]
-    assert {proposal["model"] for proposal in proposals} == {WRITER}
-    assert sum(session["verdicts"].values()) == len(TASKS)
-    assert states(fresh)[READER] == "loaded"
-    assert states(fresh)[WRITER] == "unloaded"
-    assert fingerprint(repo) == before
-    assert git(repo, "status", "--porcelain") == ""
 
 
 def test_setup_knows_a_router_and_the_context_of_what_it_loaded(fresh: Server) -> None:

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import math
 import re
-import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from navigator.client.body import ChatRequest
@@ -26,7 +20,7 @@ from navigator.figures.canary import judge
 from navigator.journey.reviewing.answer import read_review, review_schema, said_by
 from navigator.model.states import CanaryOutcome
 from tests.engines.conftest import healthy, settings_for
-from tests.engines.llama import ALIAS, CONTEXT, SLOTS, TOKENIZER, Server, home, llama_server, missing
+from tests.engines.llama import ALIAS, CONTEXT, SLOTS, TOKENIZER, Server, llama_server, missing
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
 
@@ -127,55 +121,6 @@ async def test_a_key_opens_and_its_absence_is_named(tmp_path: Path, monkeypatch:
         monkeypatch.setenv("ENGINE_KEY", key)
         async with ModelClient(settings_for(server, api_key_env="ENGINE_KEY")) as client:
             assert (await client.chat(question())).text
-
-
-async def test_health_turns_when_the_model_is_loaded(tmp_path: Path) -> None:
-    if reason := missing():
-        pytest.skip(reason)
-    model = tmp_path / "held.gguf"
-    shutil.copyfile(home() / "tiny.gguf", model)
-    with held_back(model) as release, llama_server(tmp_path, model=model) as server:
-        async with ModelClient(settings_for(server)) as client, httpx.AsyncClient(trust_env=False) as http:
-            assert (await http.get(f"{server.url}/health")).status_code == 503
-            assert not await client.health()
-            release()
-            async with asyncio.timeout(60):
-                while not await client.health():
-                    await asyncio.sleep(0.02)
-            assert (await http.get(f"{server.url}/health")).status_code == 200
-            assert await client.kind() == "llamacpp"
-
-
-HOLDER = """
-import fcntl, signal, sys
-signal.signal(signal.SIGIO, signal.SIG_IGN)
-with open(sys.argv[1], "r+b") as file:
-    fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
-    print("held", flush=True)
-    sys.stdin.read()
-"""
-
-
-@contextlib.contextmanager
-def held_back(file: Path) -> Iterator[Any]:
-    """Nobody can open the file until the yielded function is called: a lease on it, as file servers take them."""
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    assert holder.stdin is not None and holder.stdout is not None
-
-    def release() -> None:
-        assert holder.stdin is not None
-        holder.stdin.close()
-        holder.wait()
-
-    try:
-        if holder.stdout.readline() != b"held\n":
-            pytest.skip("leases: not on this file system")
-        yield release
-    finally:
-        release()
-        holder.stdout.close()
 
 
 async def test_a_real_server_tells_the_probabilities_of_its_tokens(client: ModelClient) -> None:

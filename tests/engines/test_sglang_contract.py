@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +27,7 @@ from navigator.rehearsal.engine import Completion, Pace
 from navigator.rehearsal.http import HttpServer
 from navigator.rehearsal.tool_calls import ToolCall, call_text, tools_in
 from tests.engines.llama import Server
-from tests.engines.sglang import CONTEXT, home, missing, sglang_server
+from tests.engines.sglang import CONTEXT, home
 from tests.scripted.reading import Messages
 
 pytestmark = [
@@ -152,14 +152,6 @@ CASES = [
 
 
 # Both servers
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    if reason := missing():
-        pytest.skip(reason)
-    with sglang_server(tmp_path_factory.mktemp("sglang"), "--tool-call-parser", "qwen25") as server:
-        yield server
 
 
 def long_or_fitting(
@@ -303,14 +295,14 @@ async def ask(url: str, case: Case) -> httpx.Response:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-async def test_the_rehearsal_answers_as_sglang_does(real: Server, case: Case) -> None:
+async def test_the_rehearsal_answers_as_sglang_does(sglang_engine: Server, case: Case) -> None:
     async with rehearsing() as url:
-        ours, theirs = [described(await ask(server, case)) for server in (url, real.url)]
+        ours, theirs = [described(await ask(server, case)) for server in (url, sglang_engine.url)]
         for _ in range(4):
             # On a busy machine SGLang puts several tokens into one chunk, and not every form of chunk comes.
             if case.part or ours == theirs or "chunks" not in theirs:
                 break
-            theirs = described(await ask(real.url, case))
+            theirs = described(await ask(sglang_engine.url, case))
     if case.part:
         assert lacking(ours.pop("json"), theirs.pop("json")) == []
     assert ours == theirs
@@ -320,9 +312,9 @@ def settings_for(server: Server) -> ServerSettings:
     return ServerSettings.model_validate({"model": str(home() / "tiny"), "base_url": server.url})
 
 
-async def test_navigators_client_understands_it(real: Server) -> None:
+async def test_navigators_client_understands_it(sglang_engine: Server) -> None:
     question = ChatRequest(messages=HELLO, max_tokens=100, temperature=1.0, top_p=1.0, schema=SCHEMA)
-    async with ModelClient(settings_for(real)) as client:
+    async with ModelClient(settings_for(sglang_engine)) as client:
         assert await client.health()
         info = await client.require_model()
         answer = await client.chat(question)
@@ -357,10 +349,12 @@ async def aborted(url: str, *, stream: bool, everything: bool) -> dict[str, Any]
 
 
 @pytest.mark.parametrize(("stream", "everything"), [(False, True), (True, False)])
-async def test_an_abort_ends_a_request_in_order(real: Server, stream: bool, everything: bool) -> None:
+async def test_an_abort_ends_a_request_in_order(
+    sglang_engine: Server, stream: bool, everything: bool
+) -> None:
     async with rehearsing() as url:
         ours, theirs = [
-            await aborted(server, stream=stream, everything=everything) for server in (url, real.url)
+            await aborted(server, stream=stream, everything=everything) for server in (url, sglang_engine.url)
         ]
     for found in (ours, theirs):
         # Whether a token was written before the abort is a matter of moments.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -16,7 +15,6 @@ from navigator.client.errors import CutByLength
 from navigator.config.settings import ServerSettings
 from navigator.model.states import Role
 from navigator.swap.sleepers import Ledger, Note, SglangSleeper
-from tests.engines import sglang
 from tests.engines.llama import Server
 
 pytestmark = [
@@ -24,14 +22,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(600),
     pytest.mark.xdist_group("engines"),
-    pytest.mark.skipif(bool(sglang.missing()), reason=sglang.missing()),
 ]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with sglang.sglang_server(tmp_path_factory.mktemp("sglang")) as running:
-        yield running
 
 
 def sleeper_at(server: Server, folder: Path) -> tuple[SglangSleeper, Ledger, ServerSettings]:
@@ -41,9 +32,9 @@ def sleeper_at(server: Server, folder: Path) -> tuple[SglangSleeper, Ledger, Ser
 
 
 async def test_a_stream_that_runs_when_it_is_put_to_sleep_continues_after_it_wakes(
-    server: Server, tmp_path: Path
+    sglang_engine: Server, tmp_path: Path
 ) -> None:
-    sleeper, ledger, settings = sleeper_at(server, tmp_path)
+    sleeper, ledger, settings = sleeper_at(sglang_engine, tmp_path)
     heard: list[int] = []
     question = ChatRequest(
         [{"role": "user", "content": "Write."}],
@@ -65,7 +56,7 @@ async def test_a_stream_that_runs_when_it_is_put_to_sleep_continues_after_it_wak
         await asyncio.sleep(0.5)
         assert len(heard) <= quiet + 1  # at most what was on its way
         assert not stream.done()
-        again, _, _ = sleeper_at(server, tmp_path)
+        again, _, _ = sleeper_at(sglang_engine, tmp_path)
         assert await again.state() == "asleep"  # another conductor reads the same
         await again.wake()
         assert await again.state() == "awake"
@@ -76,23 +67,22 @@ async def test_a_stream_that_runs_when_it_is_put_to_sleep_continues_after_it_wak
     await sleeper.aclose()
 
 
-async def test_its_mark_is_its_own(server: Server, tmp_path: Path) -> None:
-    sleeper, ledger, _ = sleeper_at(server, tmp_path)
+async def test_its_mark_is_its_own(sglang_engine: Server, tmp_path: Path) -> None:
+    sleeper, ledger, _ = sleeper_at(sglang_engine, tmp_path)
     await sleeper.sleep()
     note = ledger.read(Role.GENERATOR)
     await sleeper.wake()
     assert note.mark == await sleeper._mark() != ""
-    ledger.write(Role.GENERATOR, Note("released", server.url, "another process"))
+    ledger.write(Role.GENERATOR, Note("released", sglang_engine.url, "another process"))
     assert await sleeper.state() == "awake"
     await sleeper.aclose()
 
 
-async def test_it_ends_itself_when_it_is_to_resume_what_it_did_not_release(tmp_path: Path) -> None:
+async def test_it_ends_itself_when_it_is_to_resume_what_it_did_not_release(sglang_engine: Server) -> None:
     """What all the care is for."""
-    with sglang.sglang_server(tmp_path) as server:
-        async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
-            with contextlib.suppress(httpx.HTTPError):  # its process is ending already
-                await http.post(f"{server.url}/resume_memory_occupation", json={"tags": ["weights"]})
-        # Where it lives on, the test's own time limit ends it: how long it takes depends on what else the machine does.
-        while server.process.poll() is None:
-            await asyncio.sleep(0.1)
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
+        with contextlib.suppress(httpx.HTTPError):  # its process is ending already
+            await http.post(f"{sglang_engine.url}/resume_memory_occupation", json={"tags": ["weights"]})
+    # Where it lives on, the test's own time limit ends it: how long it takes depends on what else the machine does.
+    while sglang_engine.process.poll() is None:
+        await asyncio.sleep(0.1)

@@ -82,6 +82,13 @@ def test_a_line_is_fixed_changed_kept_or_not_known(bench: LandingBench) -> None:
     one, two, _, four, five = bench.waiting
     kept = {one: ("kept", ""), two: ("kept", ""), four: ("kept", ""), five: ("unknown", "")}
     assert seen(bench) == kept
+    # A change long after does not count.
+    (bench.repository / CODE[0]).write_text("one\ntwo\nthree\n")
+    words = ["git", "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qam", "Fix a crash with digits"]
+    late = (datetime.now(UTC) + timedelta(weeks=WEEKS, days=1)).isoformat()
+    subprocess.run(words, cwd=bench.repository, check=True, env=os.environ | {"GIT_COMMITTER_DATE": late})
+    assert seen(bench) == kept
+    git(bench.repository, "reset", "--hard", "--quiet", "HEAD~1")
     commit(bench, "d0/f.txt", "zero\none\n2\nthree\n", "Count from zero")  # moves the line and leaves it
     assert seen(bench) == kept
     fixed = commit(bench, "d0/f.txt", "zero\none\ntwo\nthree\n", "Fix a crash with digits")
@@ -90,28 +97,16 @@ def test_a_line_is_fixed_changed_kept_or_not_known(bench: LandingBench) -> None:
     # The first change settles it.
     commit(bench, CODE[1], "one\nTWO\nthree\n", "Fix the letters of two")
     assert seen(bench) == kept | {one: ("fixed", fixed), two: ("changed", changed)}
+    # A file that is gone was changed, and hostile words are not obeyed.
+    (bench.repository / "d3/f.txt").unlink()
+    gone = commit(bench, "d4/f.txt", "one\n2\nthree\nfour\n", "[bold]Fix[/bold] \x1b[31m a bug; rm -rf ~")
+    assert seen(bench)[four] == ("fixed", gone)
     told = bench.desk.json("stats", "reviewer")["afterlife"]
     every = told["rows"][0]
-    assert (every["fixed"]["k"], every["changed"]["k"], every["fixed"]["n"], told["unknown"]) == (1, 1, 3, 1)
-    words = " ".join(bench.desk.run("stats", "reviewer").stdout.decode().split())
-    assert "a fix changed the line 1 of 3, another commit did 1 of 3" in words
-
-
-def test_a_change_long_after_does_not_count(bench: LandingBench) -> None:
-    (bench.repository / "d0/f.txt").write_text("one\ntwo\nthree\n")
-    words = ["git", "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qam", "Fix a crash with digits"]
-    late = (datetime.now(UTC) + timedelta(weeks=WEEKS, days=1)).isoformat()
-    subprocess.run(words, cwd=bench.repository, check=True, env=os.environ | {"GIT_COMMITTER_DATE": late})
-    assert seen(bench)[bench.waiting[0]] == ("kept", "")
-
-
-def test_a_file_that_is_gone_was_changed_and_hostile_words_are_not_obeyed(bench: LandingBench) -> None:
-    (bench.repository / "d3/f.txt").unlink()
-    subject = "[bold]Fix[/bold] \x1b[31m a bug; rm -rf ~"
-    git(bench.repository, "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qam", subject)
-    gone = git(bench.repository, "rev-parse", "HEAD").strip()
-    assert seen(bench)[bench.waiting[3]] == ("fixed", gone)
-    assert "\x1b" not in bench.desk.run("stats", "reviewer").stdout.decode()
+    assert (every["fixed"]["k"], every["changed"]["k"], every["fixed"]["n"], told["unknown"]) == (2, 1, 3, 1)
+    shown = bench.desk.run("stats", "reviewer").stdout.decode()
+    assert "\x1b" not in shown
+    assert "a fix changed the line 2 of 3, another commit did 1 of 3" in " ".join(shown.split())
 
 
 def test_where_no_line_is_known_there_is_no_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

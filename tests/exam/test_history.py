@@ -8,7 +8,7 @@ import pytest
 
 from navigator.exam.mining import (
     Commit,
-    NotReversible,
+    Rejected,
     commit_of,
     is_code,
     named_faulty,
@@ -106,13 +106,13 @@ def test_a_fix_under_later_work_is_left_alone(world: World) -> None:
     fixed = changed(NUMBERS, n3="n3 = 33\n")
     commit(world.repo, {"app.py": fixed}, "Fix n3")
     commit(world.repo, {"app.py": fixed.replace(b"n3 = 33", b"n3 = 34")}, "Again")
-    with pytest.raises(NotReversible, match="same lines"):
+    with pytest.raises(Rejected, match="same lines"):
         taken_back(world.private, newest(world)[1], git(world.repo, "rev-parse", "HEAD"))
 
 
 def test_a_fix_that_added_a_file_is_left_alone(world: World) -> None:
     commit(world.repo, {"new.py": b"x = 1\n"}, "Fix by a new file")
-    with pytest.raises(NotReversible, match="added, moved or removed"):
+    with pytest.raises(Rejected, match="added, moved or removed"):
         taken_back(world.private, newest(world)[0], git(world.repo, "rev-parse", "HEAD"))
 
 
@@ -125,14 +125,14 @@ def test_a_package_that_moved_is_followed_where_the_place_is_plain(world: World)
     tree = taken_back(world.private, newest(world)[1], head)
     assert world.private.read_blob(world.private.tree_entries(tree)["src/app.py"].sha) == NUMBERS.encode()
     head = commit(world.repo, {"lib/app.py": b"other\n"}, "A second one")
-    with pytest.raises(NotReversible, match="moved"):
+    with pytest.raises(Rejected, match="moved"):
         taken_back(world.private, newest(world)[2], head)
 
 
 def test_a_fix_that_was_reverted_since_is_no_candidate(world: World) -> None:
     commit(world.repo, {"app.py": changed(NUMBERS, n3="n3 = 33\n")}, "Fix n3")
     head = commit(world.repo, {"app.py": NUMBERS.encode()}, "Take it back")
-    with pytest.raises(NotReversible, match=r"same lines|already"):
+    with pytest.raises(Rejected, match=r"same lines|already"):
         taken_back(world.private, newest(world)[1], head)
 
 

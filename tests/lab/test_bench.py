@@ -1,29 +1,57 @@
-"""Bench: twenty functions, executed."""
+"""Bench: twenty functions, each with tests that its solution passes and a spoilt one does not; the command executes them."""
 
 from __future__ import annotations
 
+import json
+import sys
+import unittest
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from click.testing import CliRunner
 
+from navigator.cli.main import cli
+from navigator.lab.comparing import tasks
 from navigator.lab.comparing.tasks import SOLUTION, bench_functions
+from navigator.model.json_text import table
 from tests.journey.scripted_models import speaking
 from tests.journey.support import Desk
 from tests.journey.swaps import asked, settings, swapping
 from tests.lab.known_models import Change, Quality, known
 from tests.sandbox.support import needs_sandbox
 
-SPOILT = {"power-set": ("sets = [[]]", "sets = []"), "factorial": ("n < 2", "n < 9")}
+SOLUTIONS = {row["key"]: row["solution"] for row in table("navigator.lab", "bench_tasks.toml")["task"]}
+TIERS = ("simple", "medium", "complex")
+
+
+def passes(tests: str, solution: str, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether tests pass with a solution, in this process."""
+    made, suite = ModuleType("solution"), ModuleType("suite")
+    exec(solution, made.__dict__)
+    monkeypatch.setitem(sys.modules, "solution", made)
+    exec(tests, suite.__dict__)
+    return unittest.defaultTestLoader.loadTestsFromModule(suite).run(unittest.TestResult()).wasSuccessful()
+
+
+def test_every_solution_passes_its_tests_and_nothing_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    functions = bench_functions()
+    assert len(functions) == 20 and {one.complexity for one in functions} == {*TIERS}
+    for one in functions:
+        solution = SOLUTIONS[one.key]
+        assert passes(one.tests, solution, monkeypatch), one.key
+        name = solution.partition("def ")[2].partition("(")[0]
+        assert not passes(one.tests, f"def {name}(*given):\n    return None\n", monkeypatch), one.key
 
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_the_command_executes_all_twenty(tmp_path: Path) -> None:
-    functions = bench_functions()
-    assert len(functions) == 20
+def test_the_command_executes_what_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    three = [next(one for one in bench_functions() if one.complexity == tier) for tier in TIERS]
+    monkeypatch.setattr(tasks, "bench_functions", lambda: three)
     changes: dict[str, Change] = {
-        each.text: {SOLUTION: (None, each.solution.replace(*SPOILT.get(each.key, ("", ""))))}
-        for each in functions
+        one.text: {SOLUTION: (None, SOLUTIONS[one.key] if one is not three[0] else "x = 1\n")}
+        for one in three
     }
     swapping(tmp_path)
     models = known(changes, Quality(1.0, 1.0))
@@ -31,14 +59,18 @@ def test_the_command_executes_all_twenty(tmp_path: Path) -> None:
     models.holds.write_text("")  # the first load is no swap
     with speaking(models):
         desk = Desk.make(tmp_path, settings(tmp_path, models.url))
-        done = desk.json("lab", "bench", "--arm", "generator")
+        monkeypatch.setenv("NAVIGATOR_STATE", str(desk.root))
+        monkeypatch.setenv("NAVIGATOR_CONFIG", str(desk.config))
+        done = CliRunner().invoke(cli, ["lab", "bench", "--arm", "generator", "--json"])
         (run,) = desk.json("lab", "runs")["runs"]
+    assert done.exit_code == 0, done.output
     assert (run["kind"], run["state"]) == ("bench", "complete")
     assert run["command"] == ["lab", "bench", "--arm", "generator", "--name", "bench"]
-    assert [row["tier"] for row in done["rows"]] == ["simple", "medium", "complex"]
-    assert sum(row["n"] for row in done["rows"]) == 20
-    assert sum(row["k"] for row in done["rows"]) == 18
-    failed = {task["key"] for task in done["tasks"] if not task["passed"]["generator"]}
-    assert failed == set(SPOILT)
-    assert done["swaps"] == 0
+    found = json.loads(done.stdout)
+    assert [(row["tier"], row["k"], row["n"]) for row in found["rows"]] == [
+        ("simple", 0, 1),
+        ("medium", 1, 1),
+        ("complex", 1, 1),
+    ]
+    assert found["swaps"] == 0
     assert asked(tmp_path) == ["generator"]

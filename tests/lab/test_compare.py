@@ -85,6 +85,11 @@ class Bench:
     def compare(self, *words: str, codes: tuple[int, ...] = (0,)) -> dict[str, Any]:
         return self.desk.json("lab", "compare", *words, codes=codes)
 
+    def worked(self) -> int:
+        """Questions but those to judges."""
+        said = self.models.written + self.models.read_by
+        return sum(not messages[0]["content"].startswith("You compare two answers") for messages in said)
+
     def swaps(self) -> list[str]:
         return asked(self.folder)
 
@@ -117,18 +122,15 @@ def test_known_models_are_told_apart_in_four_swaps_and_nothing_is_asked_twice(
     assert done["swaps"] == len(bench.swaps()) <= 4
     assert bench.swaps()[0] == "reviewer"
     assert bench.models.wrong == []
-    asked_so_far = len(bench.models.written), len(bench.models.read_by)
+    asked_so_far, swaps = bench.worked(), len(bench.swaps())
     with bench.desk.config.open("a") as config:
         config.write(f'[final]\nmodel = "judge"\nbase_url = "{judge_server}"\n')
-    again = bench.compare("code", "--judge", "final")
-    assert [judge["name"] for judge in again["judging"]["judges"]] == ["final: judge"]
-    assert len(Judge.asked) == again["judging"]["votes"] + again["judging"]["unreadable"] > 0
+    again = bench.compare("code", *(f"--judge={role}" for role in ("generator", "reviewer", "final")))
     assert again["arms"] == done["arms"]
     assert again["pairs"] == done["pairs"]
-    assert (len(bench.models.written), len(bench.models.read_by)) == asked_so_far
-    three = [word for role in ("generator", "reviewer", "final") for word in ("--judge", role)]
-    swaps = len(bench.swaps())
-    said = bench.compare("code", *three)["judging"]
+    assert bench.worked() == asked_so_far
+    said = again["judging"]
+    assert 3 * len(Judge.asked) == said["votes"] + said["unreadable"] > 0
     assert sorted(judge["name"].partition(":")[0] for judge in said["judges"]) == [
         "final",
         "generator",
@@ -173,12 +175,12 @@ def test_a_comparison_that_was_cut_off_goes_on(bench: Bench) -> None:
     bench.models.read = dying
     bench.desk.run("lab", "compare", "code", codes=(1, 3))
     folder = bench.desk.root / "lab" / "compare" / "code"
-    kept = (folder / "answers.jsonl").read_bytes()
-    (folder / "answers.jsonl").write_bytes(kept + b'{"task": "code:1')
+    kept = (folder / "journal.jsonl").read_bytes()
+    (folder / "journal.jsonl").write_bytes(kept + b'{"turn": {"task": "code:1')
     written = len(bench.models.written)
     done = bench.compare("code")
     assert len(done["tasks"]) == TASKS
-    assert (folder / "answers.jsonl").read_bytes().startswith(kept)
+    assert (folder / "journal.jsonl").read_bytes().startswith(kept)
     # The server went while the reviewer read: what the generator had said is not asked again.
     assert all(len(messages) > 2 for messages in bench.models.written[written:])
 
@@ -308,12 +310,16 @@ def test_the_journal_keeps_whole_lines_and_one_plan(tmp_path: Path) -> None:
     journal.add(LabTask(key="t", text="x", base="b", frame="f"))
     journal.add(Turn(task="t", path="g"))
     journal.add(TreeTests(task="t", tree="f", passed=True))
-    with (tmp_path / "one" / "turns.jsonl").open("ab") as stream:
-        stream.write(b'{"task": "u"')
+    with (tmp_path / "one" / "journal.jsonl").open("ab") as stream:
+        stream.write(b'{"turn": {"task": "u"')
     again = Journal(tmp_path / "one")
-    assert again.turns == {("t", "g")}
+    assert list(again.turns) == [("t", "g")]
     assert again.runs["t", "f"].passed
     assert [task.key for task in again.tasks] == ["t"]
     again.agree(plan)
     with pytest.raises(Conflict, match="models"):
         again.agree(plan.model_copy(update={"models": {"g": "other"}}))
+    with (tmp_path / "one" / "journal.jsonl").open("a") as stream:
+        stream.write('{"other": {}}\n')
+    with pytest.raises(UsageError, match="line 5 cannot be read"):
+        Journal(tmp_path / "one")

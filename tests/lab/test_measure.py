@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -216,6 +213,9 @@ def test_measured_runs_are_decided_from(tmp_path: Path) -> None:
     assert "between starts" in shown and "Use small with γ = 4" in shown
     choice = document["decision"]
     assert choice["decision"] == "use"
+    (rule,) = choice["rules"]
+    assert (rule["blocks"], rule["settled"], list(rule["fixed"])) == (5, 4, ["4"])
+    assert "Cascade's rule settles on γ = 4" in " ".join(shown.split())
     truth = formulas.speedup(0.8, 4, 0.05, 1.4)
     assert choice["chosen"]["low"] <= truth * 1.05
     assert choice["chosen"]["high"] >= truth * 0.95
@@ -227,6 +227,7 @@ def test_too_few_blocks_decide_nothing(tmp_path: Path) -> None:
     assert document["decision"]["decision"] == "cannot tell"
     assert "1 start blocks were measured; it takes 5" in document["decision"]["missing"]
     assert "Nothing is decided yet. 1 start blocks" in command(tmp_path, "measure", str(path)).stdout
+    assert command(tmp_path, "measure", str(path), "--write").exit_code == 1
 
 
 # Counters
@@ -316,21 +317,3 @@ def servers_of(out: Path) -> list[str]:
             ):
                 found.append((entry / "cmdline").read_text())
     return found
-
-
-def test_a_killed_command_leaves_no_server_and_goes_on(tmp_path: Path) -> None:
-    path, out = plan_file(tmp_path, options=', "slow=1"', blocks=1), tmp_path / "runs.jsonl"
-    words = [sys.executable, "-m", "navigator", "lab", "speculation", "measure", str(path), "--out", str(out)]
-    process = subprocess.Popen(words, env=os.environ | {"NAVIGATOR_STATE": str(tmp_path / "state")})
-    # The server of the slow arm lives for seconds: it is there when the command is killed.
-    while not any("slow=1" in words for words in servers_of(out)):
-        time.sleep(0.02)
-    again = CliRunner(env={"NAVIGATOR_STATE": str(tmp_path / "state")}).invoke(cli, words[3:])
-    assert isinstance(again.exception, Conflict) and "Another process" in str(again.exception)
-    process.kill()
-    process.wait()
-    while servers_of(out):
-        time.sleep(0.02)
-    left, _ = run(path, out)
-    assert left == 0
-    assert len(out.read_text().splitlines()) == 4

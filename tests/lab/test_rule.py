@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from navigator.cli.doctor_servers import unit_items
 from navigator.cli.lab_speculation import write_decision
-from navigator.cli.main import cli
 from navigator.config.settings import Settings
 from navigator.lab.speculation import decide as deciding
 from navigator.lab.speculation.decide import decide
 from navigator.lab.speculation.engines import Answer, Counts
 from navigator.lab.speculation.plan import read_plan
 from navigator.lab.speculation.rule import Rule, rules
-from navigator.lab.speculation.runs import Run, read_runs
+from navigator.lab.speculation.runs import Run
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.states import Role
 from navigator.setup import sglang_flags
@@ -26,7 +23,7 @@ from navigator.setup.install import flags_of_unit, user_places
 from navigator.setup.sglang_flags import Installed
 from navigator.swap.machine import HERE
 from tests.lab.test_decide import measured
-from tests.lab.test_measure import plan_file, run
+from tests.lab.test_measure import plan_file
 
 UNIT = """# by hand, no more
 [Service]
@@ -96,23 +93,6 @@ def test_windows_count_rounds_by_events_or_share_them_by_time() -> None:
     tokens = Answer(40, 4.0, (), Counts(accepted=30), tuple((n, 0.4 * ((n + 3) // 4)) for n in range(1, 41)))
     assert sum(accepted for _, accepted, _ in tokens.windows()) == pytest.approx(30, abs=0.1)
     assert sum(seconds for *_, seconds in tokens.windows()) == pytest.approx(4.0)
-
-
-def test_measuring_ends_with_the_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NAVIGATOR_STATE", str(tmp_path / "state"))
-    path = plan_file(tmp_path, options=', "alpha=0.7", "c=0.05", "v=1.2"', gammas="[1, 3]", blocks=2)
-    run(path, tmp_path / "runs.jsonl")
-    words = ["lab", "speculation", "measure", str(path), "--out", str(tmp_path / "runs.jsonl")]
-    done = CliRunner().invoke(cli, [*words, "--json"])
-    assert done.exit_code == 0, done.output
-    (rule,) = json.loads(done.stdout)["decision"]["rules"]
-    assert (rule["blocks"], rule["settled"], list(rule["fixed"])) == (2, 3, ["1", "3"])
-    assert "Cascade's rule settles on γ = 3" in " ".join(CliRunner().invoke(cli, words).output.split())
-    refused = CliRunner().invoke(cli, [*words, "--write"])
-    assert refused.exit_code == 1, refused.output  # two blocks decide nothing
-    assert all(
-        sum(piece[0] for piece in each.windows) == 255 for each in read_runs(tmp_path / "runs.jsonl").runs
-    )
 
 
 def decided(**changes: object) -> list[Run]:

@@ -198,7 +198,7 @@ MESSAGES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     lines=st.lists(MESSAGES.map(lambda one: json.dumps(one).encode()) | st.binary(max_size=60), max_size=5)
 )

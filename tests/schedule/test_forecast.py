@@ -16,7 +16,6 @@ from navigator.schedule.forecast import (
     Figures,
     Step,
     best_batch,
-    between,
     break_even,
     forecast,
     task_steps,
@@ -111,17 +110,6 @@ def test_the_best_batch_is_the_smallest_within_five_percent_of_an_endless_one(fi
     assert forecast(best, figures).seconds_each <= least * 1.05 * (1 + 1e-9)
     if best > 1:
         assert forecast(best - 1, figures).seconds_each > least * 1.05 * (1 - 1e-9)
-
-
-def test_what_depends_on_the_revise_rate_carries_its_interval() -> None:
-    figures = replace(PUBLISHED, revise_rate=0.3, revise_n=20, revise_low=0.14, revise_high=0.52)
-    rates = [replace(figures, revise_rate=rate) for rate in (0.14, 0.52)]
-    assert between(figures, best_batch) == tuple(map(best_batch, rates))
-    low, high = between(figures, lambda given: forecast(30, given).total_seconds) or (0, 0)
-    assert low < forecast(30, figures).total_seconds < high
-    (few, many) = between(figures, lambda given: break_even(given).batch or 0) or (0, 0)
-    assert few < (break_even(figures).batch or 0) < many
-    assert between(replace(figures, revise_n=0), best_batch) is None
 
 
 def test_one_task_through_revisions_that_are_each_reviewed_again() -> None:

@@ -1,22 +1,22 @@
-"""What a comparison keeps, in a folder of its own: its plan, every answer, every result. It goes on from there after a crash.
+"""What a comparison keeps, in a file of its own: its plan, every turn, every result. It goes on from there after a crash.
 
 Nothing of it is in the database: it enters no inbox, no rate and no statistic of the work.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from navigator.lab.runs import add_lines, whole_lines
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.json_text import read_json
-from navigator.model.models import Usage
-from navigator.model.states import Complexity, Role, TaskKind
+from navigator.model.models import CheckResult, Review, Usage
+from navigator.model.states import Complexity, Role, TaskKind, Verdict
 
 
 class _Line(BaseModel):
@@ -32,7 +32,6 @@ class LabTask(_Line):
         base: the commit that models are shown.
         frame: the tree that a result is put on: the tests that decide, on code as it is in `base`.
         check: the command that decides, where the project has none of its own.
-        sound: the tree of the known solution; "" where there is none.
     """
 
     key: str
@@ -42,29 +41,31 @@ class LabTask(_Line):
     complexity: Complexity = Complexity.MEDIUM
     base: str
     frame: str
-    sound: str = ""
     check: str = ""
-    origin: str = ""
-
-
-class TurnAnswer(_Line):
-    """One answer of a model: to question `number` of the turn `path` of a task. `error` says why there is none."""
-
-    task: str
-    path: str
-    number: int
-    text: str = ""
-    reasoning: str = ""
-    model: str = ""
-    usage: Usage = Usage()
-    error: str = ""
 
 
 class Turn(_Line):
-    """A turn that was taken: all its answers are kept."""
+    """A turn that was taken, with what all its questions cost.
+
+    A writing turn has the tree that it left (that of the base where nothing applied), its answer, and what its checks said;
+    `problem` says why nothing applied. A reading turn has its review.
+    """
 
     task: str
     path: str
+    tree: str = ""
+    text: str = ""
+    summary: str = ""
+    checks: tuple[CheckResult, ...] = ()
+    problem: str = ""
+    review: Review | None = None
+    usage: Usage = Usage()
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks for a revision."""
+        read = self.review
+        return bool(read and read.verdict is Verdict.REVISE and any(one.asked_for for one in read.findings))
 
 
 class TreeTests(_Line):
@@ -74,7 +75,6 @@ class TreeTests(_Line):
     tree: str
     passed: bool
     detail: str = ""
-    seconds: float = 0.0
 
 
 class Tried(_Line):
@@ -112,32 +112,33 @@ class Setting(_Line):
     simulated: bool = False
 
 
-_T = TypeVar("_T", bound=_Line)
-
-_FILES: dict[type[_Line], str] = {
-    TurnAnswer: "answers",
-    Turn: "turns",
-    TreeTests: "runs",
-    Swapped: "swaps",
-    LabTask: "tasks",
-    Tried: "tried",
-    Vote: "votes",
+_KINDS: dict[str, type[_Line]] = {
+    "turn": Turn,
+    "tests": TreeTests,
+    "swap": Swapped,
+    "task": LabTask,
+    "tried": Tried,
+    "vote": Vote,
+    "plan": Setting,
 }
+"""What a line is, by the name that it is written under."""
 
 
 class Journal:
-    """The folder of one comparison. Lines are written to the disk before anything is built on them."""
+    """The file of one comparison, in a folder. Lines are written to the disk before anything is built on them."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder
-        self.answers = {(one.task, one.path, one.number): one for one in self._read("answers", TurnAnswer)}
-        self.turns = {(one.task, one.path) for one in self._read("turns", Turn)}
-        self.runs = {(one.task, one.tree): one for one in self._read("runs", TreeTests)}
-        self.swaps = self._read("swaps", Swapped)
-        self.tasks = self._read("tasks", LabTask)
-        self.tried = {one.key: one.reason for one in self._read("tried", Tried)}
-        self.votes = self._read("votes", Vote)
+        self.turns: dict[tuple[str, str], Turn] = {}
+        self.runs: dict[tuple[str, str], TreeTests] = {}
+        self.swaps: list[Swapped] = []
+        self.tasks: list[LabTask] = []
+        self.tried: dict[str, str] = {}
+        self.votes: list[Vote] = []
+        self.plan: Setting | None = None
+        for line in self._read():
+            self._take(line)
 
     def agree(self, plan: Setting) -> None:
         """Take up the comparison that is kept here, or begin it.
@@ -145,11 +146,12 @@ class Journal:
         Raises:
             Conflict: what is kept was made with other models, prompts or arms.
         """
-        kept = self._read("plan", Setting)
-        if not kept:
-            self._append("plan", plan)
-        elif (was := kept[-1]) != plan:
-            changed = [name for name in Setting.model_fields if getattr(was, name) != getattr(plan, name)]
+        if self.plan is None:
+            self.add(plan)
+        elif self.plan != plan:
+            changed = [
+                name for name in Setting.model_fields if getattr(self.plan, name) != getattr(plan, name)
+            ]
             raise Conflict(
                 f"The comparison in {self.folder} was begun with other {', '.join(changed)}.",
                 hint="Give this one another --name.",
@@ -160,13 +162,16 @@ class Journal:
         """Whether the tasks are chosen; otherwise those that are known are a part of them."""
         return "" in self.tried
 
-    def add(self, line: TurnAnswer | Turn | TreeTests | Swapped | LabTask | Tried | Vote) -> None:
+    def add(self, line: _Line) -> None:
         """Keep one line."""
+        (name,) = (name for name, kind in _KINDS.items() if isinstance(line, kind))
+        add_lines(self._path, [json.dumps({name: line.model_dump(mode="json")})])
+        self._take(line)
+
+    def _take(self, line: _Line) -> None:
         match line:
-            case TurnAnswer():
-                self.answers[line.task, line.path, line.number] = line
             case Turn():
-                self.turns.add((line.task, line.path))
+                self.turns[line.task, line.path] = line
             case TreeTests():
                 self.runs[line.task, line.tree] = line
             case Swapped():
@@ -177,35 +182,23 @@ class Journal:
                 self.tried[line.key] = line.reason
             case Vote():
                 self.votes.append(line)
-        self._append(_FILES[type(line)], line)
+            case Setting():
+                self.plan = line
 
-    def _append(self, name: str, line: BaseModel) -> None:
-        path = self.folder / f"{name}.jsonl"
-        with path.open("ab") as stream:
-            stream.write(line.model_dump_json().encode() + b"\n")
-            stream.flush()
-            os.fsync(stream.fileno())
+    @property
+    def _path(self) -> Path:
+        return self.folder / "journal.jsonl"
 
-    def _read(self, name: str, kind: type[_T]) -> list[_T]:
-        path = self.folder / f"{name}.jsonl"
-        if not path.exists():
-            return []
-        raw = path.read_bytes()
-        whole = raw[: raw.rfind(b"\n") + 1]
-        if whole != raw:  # cut off by a crash in the middle of a line
-            with path.open("r+b") as stream:
-                stream.truncate(len(whole))
-        found: list[_T] = []
-        for number, line in enumerate(whole.splitlines(), 1):
+    def _read(self) -> Iterator[_Line]:
+        for number, line in enumerate(whole_lines(self._path), 1):
             try:
-                document: Any = read_json(line)
-                found.append(kind.model_validate(document))
-            except (ValueError, ValidationError) as error:
+                ((name, document),) = read_json(line).items()
+                yield _KINDS[name].model_validate(document)
+            except (ValueError, LookupError, AttributeError, ValidationError) as error:
                 raise UsageError(
-                    f"{path}, line {number} cannot be read: {error}.",
+                    f"{self._path}, line {number} cannot be read: {error}.",
                     hint="Give the comparison another --name.",
                 ) from error
-        return found
 
 
 # The ways of working that are compared, as chains of turns. Pure.

@@ -234,21 +234,23 @@ class Comparison:
             passed[arm.name] = {
                 task.key: journal.runs[task.key, self.final[task.key, arm.name]].passed for task in self.tasks
             }
+            taken_turns = [journal.turns[key, path] for key, taken in paths.items() for path in taken]
             answers[arm.name] = {
-                key: turns.made[key, _last_draft(taken)].text for key, taken in paths.items()
+                key: journal.turns[key, _last_draft(taken)].text for key, taken in paths.items()
             }
-            usages = [
-                answer.usage
-                for (key, path, _), answer in journal.answers.items()
-                if path in set(paths.get(key, ()))
-            ]
             alone = 0
             if not turns.deps.strategy.both_resident:
                 longest = max((len(taken) for taken in paths.values()), default=1) - 1
                 two = arm.reader and turns.actors[arm.writer].role is not turns.actors[arm.reader].role
                 alone = longest if two else 0
             arms.append(
-                arm_result(arm.name, list(passed[arm.name].values()), usages, list(paths.values()), alone)
+                arm_result(
+                    arm.name,
+                    list(passed[arm.name].values()),
+                    [turn.usage for turn in taken_turns],
+                    list(paths.values()),
+                    alone,
+                )
             )
         return Finished(
             arms=tuple(arms),
@@ -266,11 +268,10 @@ class Comparison:
         paths = (next_turn(arm, revise, self.rounds) for arm in self.arms)
         return {path for path in paths if path is not None}
 
-    def _here(self, task: LabTask, path: str) -> bool:
-        """Whether a turn can be taken now: its model is loaded, or its answers are kept."""
-        role = self.turns.actors[path[-1]].role
-        there = self.loaded is role or (self.loaded is not None and self.turns.deps.strategy.both_resident)
-        return there or (task.key, path) in self.turns.journal.turns
+    def _here(self, path: str) -> bool:
+        """Whether a turn can be taken now: its model is loaded."""
+        both = self.turns.deps.strategy.both_resident
+        return self.loaded is not None and (both or self.loaded is self.turns.actors[path[-1]].role)
 
     async def _all(self) -> None:
         most = self.turns.deps.settings.server(self.loaded or Role.GENERATOR).max_inflight
@@ -278,7 +279,7 @@ class Comparison:
 
         async def one(task: LabTask) -> None:
             async with slots:
-                while paths := sorted(path for path in self._next(task) if self._here(task, path)):
+                while paths := sorted(path for path in self._next(task) if self._here(path)):
                     for path in paths:
                         await self.turns.take(task, path)
                         self.taken()
@@ -306,16 +307,15 @@ class Comparison:
 
     async def _try(self, task: LabTask) -> None:
         """Begin the tests of every arm that is at its end: they run while the models go on."""
-        revise = self.turns.revise(task)
+        revise, known = self.turns.revise(task), self.turns.journal
         for arm in self.arms:
             if (task.key, arm.name) in self.final or next_turn(arm, revise, self.rounds) is not None:
                 continue
             last = _last_draft(turns_taken(arm, revise, self.rounds))
             private, _ = await asyncio.to_thread(self.turns.place, task)
-            tree = await asyncio.to_thread(judged_tree, private, task, self.turns.made[task.key, last].tree)
+            tree = await asyncio.to_thread(judged_tree, private, task, known.turns[task.key, last].tree)
             self.final[task.key, arm.name] = tree
-            known = self.turns.journal.runs
-            if (task.key, tree) not in self._running and (task.key, tree) not in known:
+            if (task.key, tree) not in self._running and (task.key, tree) not in known.runs:
                 self._running[task.key, tree] = asyncio.create_task(self._run(task, tree))
 
     async def _run(self, task: LabTask, tree: str) -> None:
@@ -341,7 +341,6 @@ class Comparison:
                 tree=tree,
                 passed=done.outcome is CheckOutcome.PASSED,
                 detail=done.line[:300],
-                seconds=round(done.seconds, 3),
             )
         )
         self.report(f"tested {plural(len(self.turns.journal.runs), 'result')}")

@@ -14,7 +14,6 @@ from navigator.checks.removed_tests import is_test_file
 from navigator.exam.candidates import (
     OutOfTime,
     Picked,
-    Rejected,
     Trials,
     accepted_changes,
     fixes,
@@ -22,14 +21,14 @@ from navigator.exam.candidates import (
     ready_setup,
 )
 from navigator.exam.items import head_of
-from navigator.exam.mining import commit_of, is_code, read_history, why_withheld
+from navigator.exam.mining import Rejected, commit_of, is_code, read_history, why_withheld
 from navigator.git.facts import RepoFacts
 from navigator.git.private import FileChange, PrivateRepo
 from navigator.git.private_layout import create
 from navigator.journey.dependencies import Dependencies
 from navigator.lab.comparing.journal import Journal, LabTask, Tried
 from navigator.model.errors import NavigatorError, UsageError
-from navigator.model.json_text import read_json, table
+from navigator.model.json_text import first_misfit, read_json, table
 from navigator.model.models import Project
 from navigator.model.states import Complexity, TaskKind
 from navigator.model.text import safe_text
@@ -111,8 +110,6 @@ async def _proved(deps: Dependencies, project: Project, trials: Trials, change: 
         complexity=change.complexity,
         base=change.base,
         frame=frame,
-        sound=sound,
-        origin=change.origin,
     )
 
 
@@ -154,7 +151,6 @@ class Function(BaseModel):
     Attributes:
         start: the content of `solution.py` that the model is shown; "" where it makes the file.
         tests: the content of the test file.
-        solution: a content of `solution.py` that passes; "" where none is known.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -163,7 +159,6 @@ class Function(BaseModel):
     text: str
     start: str = ""
     tests: str
-    solution: str = ""
     complexity: Complexity = Complexity.MEDIUM
 
 
@@ -172,7 +167,6 @@ class _HumanEval(BaseModel):
     prompt: str = Field(min_length=1)
     entry_point: str = Field(pattern=_NAME)
     test: str = Field(min_length=1)
-    canonical_solution: str = ""
 
     def function(self) -> Function:
         names = f"from solution import *\nfrom solution import {self.entry_point}"
@@ -182,7 +176,6 @@ class _HumanEval(BaseModel):
             text=f"Complete the function {self.entry_point} in {SOLUTION} as its docstring says. Keep its signature.",
             start=self.prompt,
             tests=tests + _case(f"check({self.entry_point})"),
-            solution=self.prompt + self.canonical_solution if self.canonical_solution else "",
         )
 
 
@@ -190,7 +183,6 @@ class _Mbpp(BaseModel):
     task_id: int | str
     text: str = ""
     prompt: str = ""
-    code: str = ""
     test_list: list[str] = Field(min_length=1)
     test_setup_code: str = ""
     test_imports: list[str] = []
@@ -202,7 +194,6 @@ class _Mbpp(BaseModel):
             key=f"MBPP/{self.task_id}",
             text=f"{self.text or self.prompt}\n\nWrite it in a new file {SOLUTION}. These have to hold:\n\n{shown}",
             tests=f"{_IMPORTS}{setup}\n\n\n" + _case(shown),
-            solution=self.code,
         )
 
 
@@ -219,7 +210,6 @@ def bench_functions() -> list[Function]:
             key=task["key"],
             text=f"Write `{task['signature']}` in a new file {SOLUTION}: {task['what']}.",
             tests=_IMPORTS + "\n" + _case("\n".join(f"assert {test}" for test in task["tests"])),
-            solution=task["solution"],
             complexity=Complexity(task["tier"]),
         )
         for task in table("navigator.lab", "bench_tasks.toml")["task"]
@@ -253,10 +243,8 @@ def _read_functions(path: Path, text: str) -> Iterator[Function]:
             kind = _Mbpp if isinstance(document, dict) and "test_list" in document else _HumanEval
             found = kind.model_validate(document).function()
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"])) or "the line"
             raise UsageError(
-                f"{path}, line {number}: {where}: {first['msg']}.",
+                f"{path}, line {number}: {first_misfit(error)}.",
                 hint="docs/lab.md has the two forms that are read.",
             ) from error
         except ValueError as error:
@@ -274,9 +262,6 @@ def as_task(deps: Dependencies, function: Function) -> LabTask:
     tree = private.write_tree(empty, start)
     base = commit_of(private, tree)
     frame = private.write_tree(tree, {_TESTS: FileChange(function.tests.encode())})
-    sound = ""
-    if function.solution:
-        sound = private.write_tree(frame, {SOLUTION: FileChange(function.solution.encode())})
     private.keep(f"lab-{hashlib.sha256((function.key + frame).encode()).hexdigest()[:24]}", frame, base)
     return LabTask(
         key=function.key,
@@ -285,9 +270,7 @@ def as_task(deps: Dependencies, function: Function) -> LabTask:
         complexity=function.complexity,
         base=base,
         frame=frame,
-        sound=sound,
         check=CHECK,
-        origin="file",
     )
 
 

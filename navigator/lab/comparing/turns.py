@@ -15,60 +15,35 @@ from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, chat_request, is_requests_fault
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.drafting import Draft, NotApplied, draft, title_of
-from navigator.journey.prompts.assemble import Prompted, prompt_for
+from navigator.journey.prompts.assemble import prompt_for
 from navigator.journey.prompts.material import findings_block, worth_sending
 from navigator.journey.review import answer_room, conclude, plan_review, read_answer
 from navigator.journey.reviewing.answer import UnreadableReview, review_schema, said_by
 from navigator.journey.reviewing.join import Answered
 from navigator.journey.reviewing.prompt import ReviewPromptDependencies
 from navigator.journey.subject import Change, read_subject
-from navigator.lab.comparing.journal import Actor, Journal, LabTask, Turn, TurnAnswer
+from navigator.lab.comparing.journal import Actor, Journal, LabTask, Turn
 from navigator.lab.comparing.tasks import function_repository
 from navigator.model.errors import NavigatorError
-from navigator.model.models import CheckResult, Project, Review, Task, Usage
-from navigator.model.states import Verdict
+from navigator.model.models import Finding, Project, Usage
 from navigator.process.bounded import WorkerLost
 
 REPAIRS = 2
 """Questions about edits that do not apply, in one turn."""
 
 
-@dataclass(frozen=True)
-class Made:
-    """What a writing turn left: a tree (that of the base where nothing applied), the answer, and what its checks said."""
-
-    tree: str
-    text: str = ""
-    summary: str = ""
-    checks: tuple[CheckResult, ...] = ()
-    problem: str = ""
-
-
 @dataclass
 class Turns:
-    """Takes turns, and knows those that were taken.
-
-    Attributes:
-        actors: by their letters.
-        made: of writing turns by (task, path); `read` of reading ones.
-    """
+    """Takes turns; `actors` are by their letters."""
 
     deps: Dependencies
     journal: Journal
     actors: dict[str, Actor]
-    made: dict[tuple[str, str], Made] = field(default_factory=dict)
-    read: dict[tuple[str, str], Review] = field(default_factory=dict)
-    _prompts: dict[tuple[str, str], Prompted] = field(default_factory=dict)
     _others: dict[str, ModelClient] = field(default_factory=dict)
 
     def revise(self, task: LabTask) -> dict[str, bool]:
         """The paths of a task that were taken, and whether each asked for a revision."""
-        found = {path: False for key, path in self.made if key == task.key}
-        return found | {
-            path: review.verdict is Verdict.REVISE and bool(worth_sending(review.findings))
-            for (key, path), review in self.read.items()
-            if key == task.key
-        }
+        return {path: turn.asks for (key, path), turn in self.journal.turns.items() if key == task.key}
 
     def place(self, task: LabTask) -> tuple[PrivateRepo, Project]:
         """The repository of a task and its project. Runs git: call it in a thread."""
@@ -84,18 +59,14 @@ class Turns:
         return server.model_copy(update={"model": actor.model}) if actor.model else server
 
     async def take(self, task: LabTask, path: str) -> None:
-        """Take one turn. What was answered before is not asked again.
+        """Take one turn, and keep it.
 
         Raises:
             ServingError: the model did not answer.
         """
         private, project = await asyncio.to_thread(self.place, task)
-        if len(path) % 2:
-            self.made[task.key, path] = await self._write(task, path, private, project)
-        else:
-            self.read[task.key, path] = await self._read(task, path, private, project)
-        if (task.key, path) not in self.journal.turns:
-            self.journal.add(Turn(task=task.key, path=path))
+        taking = self._write if len(path) % 2 else self._read
+        self.journal.add(await taking(task, path, private, project))
 
     async def close(self) -> None:
         """End the connections that are the comparison's own."""
@@ -103,63 +74,63 @@ class Turns:
             await client.aclose()
         self._others.clear()
 
-    # Writing
+    def _before(self, task: LabTask, path: str) -> Turn | None:
+        return self.journal.turns.get((task.key, path))
 
-    async def _write(self, task: LabTask, path: str, private: PrivateRepo, project: Project) -> Made:
+    def _asked_for(self, task: LabTask, path: str) -> list[Finding]:
+        """What the reading turn `path` asked for."""
+        turn = self._before(task, path)
+        return worth_sending(turn.review.findings) if turn is not None and turn.review is not None else []
+
+    async def _write(self, task: LabTask, path: str, private: PrivateRepo, project: Project) -> Turn:
         source, as_task = TreeSource(private, task.base, project), unstored_task(project, task)
-        before = self.made.get((task.key, path[:-2])) if len(path) > 1 else None
+        before, role = self._before(task, path[:-2]), self.actors[path[-1]].role
+        usage = Usage()
+
+        def unchanged(problem: str) -> Turn:
+            kept = before or Turn(task=task.key, path=path, tree=private.tree_of(task.base))
+            return kept.model_copy(update={"path": path, "problem": problem, "usage": usage})
+
         try:
-            prompted = await self._prompted(task, path, source, as_task, project)
+            async with self.deps.project_lock(project.id):
+                prompted = await asyncio.to_thread(prompt_for, self.deps, source, as_task, project, role)
         except ServingError:
             raise
         except NavigatorError as error:
-            return before or Made(private.tree_of(task.base), problem=error.message)
+            return unchanged(error.message)
         messages: list[Message] = list(prompted.messages)
         if before is not None:
-            findings = worth_sending(self.read[task.key, path[:-1]].findings)
-            block = findings_block("findings", findings, prompted.key)
+            block = findings_block("findings", self._asked_for(task, path[:-1]), prompted.key)
             asked = self.deps.prompts.render("revise", findings=block)[1]
             messages += [{"role": "assistant", "content": before.text}, {"role": "user", "content": asked}]
         problem = ""
-        for number in range(1 + REPAIRS):
-            answer = await self._ask(task, path, number, messages)
-            if answer.error:
-                problem = answer.error
+        for _ in range(1 + REPAIRS):
+            text, cost, problem = await self._ask(path, messages)
+            usage += cost
+            if problem:
                 break
             outcome = await asyncio.to_thread(
-                draft,
-                answer.text,
-                source,
-                marker=prompted.marker,
-                shown=prompted.context.shown_whole,
+                draft, text, source, marker=prompted.marker, shown=prompted.context.shown_whole
             )
             if isinstance(outcome, Draft):
-                return Made(outcome.tree, answer.text, outcome.prose, outcome.checks)
+                made = {
+                    "tree": outcome.tree,
+                    "text": text,
+                    "summary": outcome.prose,
+                    "checks": outcome.checks,
+                }
+                return Turn(task=task.key, path=path, usage=usage, **made)
             if not isinstance(outcome, NotApplied):
                 problem = f"no change: {outcome.reason}"
                 break
             problem = outcome.problems[0]
             asked = self.deps.prompts.render("repair", problems=outcome.problems, whole_file="")[1]
-            messages += [{"role": "assistant", "content": answer.text}, {"role": "user", "content": asked}]
-        return before or Made(await asyncio.to_thread(private.tree_of, task.base), problem=problem)
+            messages += [{"role": "assistant", "content": text}, {"role": "user", "content": asked}]
+        return await asyncio.to_thread(unchanged, problem)
 
-    async def _prompted(
-        self, task: LabTask, path: str, source: TreeSource, as_task: Task, project: Project
-    ) -> Prompted:
-        role = self.actors[path[-1]].role
-        key = task.key, role.value
-        if key not in self._prompts:
-            async with self.deps.project_lock(project.id):
-                self._prompts[key] = await asyncio.to_thread(
-                    prompt_for, self.deps, source, as_task, project, role
-                )
-        return self._prompts[key]
-
-    # Reading
-
-    async def _read(self, task: LabTask, path: str, private: PrivateRepo, project: Project) -> Review:
-        actor, made = self.actors[path[-1]], self.made[task.key, path[:-1]]
-        subject = await asyncio.to_thread(self._subject, task, path, private, project, made)
+    async def _read(self, task: LabTask, path: str, private: PrivateRepo, project: Project) -> Turn:
+        actor = self.actors[path[-1]]
+        subject = await asyncio.to_thread(self._subject, task, path, private, project)
         server, counter = self.server(actor), self.deps.counter_for(actor.role)
         room = answer_room(server)[0]
         asking = ReviewPromptDependencies(
@@ -172,26 +143,23 @@ class Turns:
         readings = plan.readings if subject.files else ()
         if not readings:
             answered.append(Answered(None, None, "there is no change to read"))
-        for number, reading in enumerate(readings):
+        for reading in readings:
             schema = review_schema(reading.labels, again=len(subject.earlier), asked=reading.asked)
-            answer = await self._ask(task, path, number, reading.messages, schema=schema, room=room)
-            if answer.error:
-                answered.append(Answered(reading, None, answer.error))
-                continue
-            usage += answer.usage
-            said = said_by(answer.text, answer.reasoning)
+            text, cost, problem = await self._ask(path, reading.messages, schema=schema, room=room)
+            usage += cost
             try:
-                answered.append(Answered(reading, await asyncio.to_thread(read_answer, said, reading)))
+                read = None if problem else await asyncio.to_thread(read_answer, text, reading)
             except (UnreadableReview, WorkerLost) as error:
-                answered.append(Answered(reading, None, str(error)))
+                read, problem = None, str(error)
+            answered.append(Answered(reading, read, problem))
         answered += [Answered(None, None, why) for why in plan.too_large]
-        return await asyncio.to_thread(
+        review = await asyncio.to_thread(
             conclude, subject, plan, answered, usage, model=server.model, role=actor.role
         )
+        return Turn(task=task.key, path=path, review=review, usage=usage)
 
-    def _subject(
-        self, task: LabTask, path: str, private: PrivateRepo, project: Project, made: Made
-    ) -> Change:
+    def _subject(self, task: LabTask, path: str, private: PrivateRepo, project: Project) -> Change:
+        made = self.journal.turns[task.key, path[:-1]]
         proposal = unstored_proposal(
             project,
             task.base,
@@ -201,29 +169,24 @@ class Turns:
             summary=made.summary,
             checks=made.checks,
         )
-        before = self.read.get((task.key, path[:-2]))
-        earlier = worth_sending(before.findings) if before else []
+        earlier = self._asked_for(task, path[:-2])
         return read_subject(private, project, unstored_task(project, task), proposal, earlier)
-
-    # Asking
 
     async def _ask(
         self,
-        task: LabTask,
         path: str,
-        number: int,
         messages: Sequence[Message],
         schema: dict[str, object] | None = None,
         room: int = 0,
-    ) -> TurnAnswer:
-        """The answer to one question: the one that is kept, or a new one, which is kept first."""
-        kept = self.journal.answers.get((task.key, path, number))
-        if kept is not None:
-            return kept
+    ) -> tuple[str, Usage, str]:
+        """The answer to one question, what it cost, and why there is none where the request or the answer is at fault.
+
+        Raises:
+            ServingError: the server is at fault.
+        """
         actor = self.actors[path[-1]]
         server = self.server(actor)
         request = chat_request(server, messages, room or server.max_tokens, schema)
-        named = {"task": task.key, "path": path, "number": number}
         try:
             if actor.model:
                 client = self._others.setdefault(actor.letter, ModelClient(server))
@@ -234,13 +197,8 @@ class Turns:
         except ServingError as error:
             if not isinstance(error, CutByLength | BadAnswer) and not is_requests_fault(error):
                 raise
-            answer = TurnAnswer(**named, model=server.model, usage=error.usage, error=error.message)
-        else:
-            answer = TurnAnswer(
-                **named, text=said.text, reasoning=said.reasoning, model=said.model, usage=said.usage
-            )
-        self.journal.add(answer)
-        return answer
+            return "", error.usage, error.message
+        return said.text if schema is None else said_by(said.text, said.reasoning), said.usage, ""
 
 
 def simulated(actors: Sequence[Actor], turns: Turns) -> bool:

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from navigator.model.errors import ConfigError, UsageError
-from navigator.model.json_text import read_toml
+from navigator.model.json_text import first_misfit, read_toml
 
 EngineName = Literal["sglang", "vllm", "llama.cpp"]
 _Words = Annotated[list[str], Field(min_length=1)]
@@ -163,9 +163,7 @@ def read_plan(path: Path) -> Plan:
     except FileNotFoundError:
         raise UsageError(f"There is no plan {path}.", hint="docs/lab.md shows one.") from None
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ConfigError(f"{path}: {where}: {first['msg']}.", hint="docs/lab.md shows a plan.") from error
+        raise ConfigError(f"{path}: {first_misfit(error)}.", hint="docs/lab.md shows a plan.") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}.", hint="Correct the file.") from error
     digest, texts = hashlib.sha256(text.encode()), {}

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from navigator.config.paths import write_private
-from navigator.lab.runs import Recorder
+from navigator.lab.runs import Recorder, add_lines, whole_lines
 from navigator.lab.speculation.decide import card_names, decide
 from navigator.lab.speculation.engines import ENGINES, Answer, Server
 from navigator.lab.speculation.plan import Engine, Plan, Start
@@ -58,7 +58,7 @@ def measure(plan: Plan, out: Path, report: Report, *, most_starts: int | None = 
         began = time.monotonic()
         with _running(plan.engine, arm, out) as server:
             rows = list(_measured(plan, server, block, arm))
-        _append(out, rows)
+        add_lines(out, map(json.dumps, rows))
         speed = sum(row["tokens"] for row in rows) / sum(row["seconds"] for row in rows)
         took = time.monotonic() - began
         report(
@@ -73,12 +73,8 @@ def finished(out: Path, plan: Plan) -> set[tuple[int, str, str, int]]:
     Raises:
         Conflict: the results are of another plan.
     """
-    if not out.exists():
-        return set()
-    text = out.read_text(encoding="utf-8")
-    whole = text[: text.rfind("\n") + 1]  # a crash may have torn the last line
     try:
-        rows = [read_json(line) for line in whole.splitlines()]
+        rows = [read_json(line) for line in whole_lines(out)]
     except ValueError as error:
         raise UsageError(f"{out} cannot be read: {error}.", hint="Name another file with --out.") from error
     if any(not isinstance(row, dict) or row.get("plan") != plan.digest for row in rows):
@@ -90,7 +86,7 @@ def finished(out: Path, plan: Plan) -> set[tuple[int, str, str, int]]:
     counts = Counter(starts)
     done = {start for start, count in counts.items() if count == plan.each}
     kept = [row for row, start in zip(rows, starts, strict=True) if start in done]
-    if len(kept) < len(rows) or whole != text:
+    if len(kept) < len(rows):
         write_private(out, "".join(json.dumps(row) + "\n" for row in kept).encode())
     return done
 
@@ -145,16 +141,6 @@ def _run_row(plan: Plan, arm: Start, answer: Answer) -> dict[str, Any]:
         "measured": datetime.now(UTC).isoformat(timespec="seconds"),
         "status": "ok",
     }
-
-
-def _append(out: Path, rows: list[dict[str, Any]]) -> None:
-    """All lines of a start at once, on disk when this returns."""
-    text = "".join(json.dumps(row) + "\n" for row in rows)
-    descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with os.fdopen(descriptor, "ab") as stream:
-        stream.write(text.encode())
-        stream.flush()
-        os.fsync(stream.fileno())
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from navigator.model.errors import UsageError
-from navigator.model.json_text import read_json, table
+from navigator.model.json_text import first_misfit, read_json, table
 from navigator.model.text import safe_line
 
 _MOST_BYTES = 256 << 20
@@ -148,8 +148,7 @@ def read_runs(path: Path, named: Mapping[str, str] | None = None) -> RunTable:
         try:
             runs.append(_parse_run(line, {name: row.get(column) for name, column in columns.items()}))
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            bad.append(BadRow(line, safe_line(f"{first['loc'][0]}: {first['msg']}")))
+            bad.append(BadRow(line, safe_line(first_misfit(error))))
         except ValueError as error:
             bad.append(BadRow(line, str(error)))
     unused = tuple(head for head in heads if head not in columns.values())

@@ -25,7 +25,7 @@ COMMANDS = (
     ["stats", "outcomes"],
     ["task", "cancel", "T3"],
 )
-DAMAGES = 12
+DAMAGES = 8
 
 
 @pytest.fixture(scope="module")
