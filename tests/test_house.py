@@ -153,11 +153,11 @@ def test_functions_stay_short() -> None:
 
 BUDGETS = {
     "journey": 5_570,
-    "actions": 2_790,
+    "actions": 2_500,
     "engine": 2_120,
     "tui": 7_640,
     "cli": 4_885,
-    "store": 2_970,
+    "store": 2_975,
     "lab": 2_910,
     "sandbox": 2_205,
     "swap": 2_385,
@@ -165,7 +165,7 @@ BUDGETS = {
     "git": 2_030,
     "model": 1_685,
     "rehearsal": 1_370,
-    "figures": 820,
+    "figures": 760,
     "client": 1_495,
     "checks": 745,
     "edits": 1_165,
@@ -176,7 +176,7 @@ BUDGETS = {
     "landing": 825,
     "exam": 1_965,
     "process": 575,
-    "sheet": 2_305,
+    "sheet": 2_125,
     "mcp": 360,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""
@@ -302,11 +302,7 @@ def test_a_rehearsal_is_known_by_its_database_alone() -> None:
             ):
                 name = node.arg if isinstance(node, ast.arg) else ast.unparse(node.target)
                 told |= {path.relative_to(ROOT / "navigator").as_posix()} if "rehears" in name else set()
-    assert told == {
-        "sheet/statistics/page.py",  # a row of CSV stands alone
-        "store/database.py",
-        "tui/deck_snapshot.py",
-    }
+    assert told == {"store/database.py", "tui/deck_snapshot.py"}
 
 
 def test_the_extra_brings_the_sglang_that_the_tests_talk_to() -> None:

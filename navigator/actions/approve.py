@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import ConfirmItem, Question, Subject, Told, plural
+from navigator.actions.base import ConfirmItem, Question, Told, plural
 from navigator.actions.deciding import Decide, DecisionRow, not_waiting
 from navigator.journey import change
 from navigator.journey.change import open_variants, put_away_others
@@ -15,13 +13,14 @@ from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Landing, Project, Proposal, utc_now
 from navigator.model.states import DecisionKind, LandingState
 from navigator.sheet.marks import (
+    NEVER,
     Kind,
     Mark,
-    facts_of,
     marks,
     shared_items,
     to_confirm,
     unconfirmed,
+    with_others,
 )
 from navigator.sheet.waiting import tips
 
@@ -52,12 +51,13 @@ class Approve(Decide):
     unasked: bool = False
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
-        if not (on.waiting or on.approved):
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
+        if not (on.to_decide or on.approved):
             return not_waiting(on)
         if on.refused:
+            rule, path, words = on.refused[0]
             return Conflict(
-                f"{on.proposal} is refused by policy: {on.refused}.",
+                f"{on.proposal} is refused by policy: {path}: {words or rule}.",
                 hint=f"Reject it, or send it back: `navigator send-back {on.proposal} --note …`.",
             )
         if on.rival:
@@ -75,12 +75,17 @@ class Approve(Decide):
     def question(self, reader: Reader) -> Question:
         shown = reader.cards_about(self.subjects)
         shared = shared_items(shown)
-        items = tuple(_item(card, item) for card in shown for item in self._unconfirmed(card, shared))
+        items = tuple(
+            ConfirmItem(f"{card.proposal}:{item.key}", f"{card.proposal} {item.words}")
+            for card in shown
+            for item in self._unconfirmed(card, shared)
+        )
         if len(shown) == 1:
             title = f"Approve {shown[0].proposal}  {shown[0].title}?"
-            return Question(title, tuple(approval_lines(reader, shown[0].proposal)), "approve", items=items)
+            return Question(title, tuple(approval_lines(reader, shown[0])), "approve", items=items)
         lines = [f"{one.proposal}  {one.project}  {one.title}  +{one.added} −{one.removed}" for one in shown]
-        lines += _nobody(reader.project(number) for number in sorted({one.project_id for one in shown}))
+        for number in sorted({one.project_id for one in shown}):
+            lines += _landing_lines(reader.project(number))
         return Question(
             f"Approve {plural(len(shown), 'proposal')}?", tuple(lines), f"approve {len(shown)}", items=items
         )
@@ -150,21 +155,15 @@ async def _land(deps: Dependencies, row: DecisionRow) -> DecisionRow:
     return row.model_copy(update=update)
 
 
-def _item(card: Card, item: Mark) -> ConfirmItem:
-    rule = item.key.partition(":")[0].replace("_", " ")
-    return ConfirmItem(f"{card.proposal}:{item.key}", f"{card.proposal} {item.words}", (f"rule: {rule}",))
-
-
 # What to know before approving
 
 
-def approval_lines(reader: Reader, proposal: str) -> list[str]:
+def approval_lines(reader: Reader, of: Card) -> list[str]:
     """Where a proposal goes, and what bears on the decision. Reads the repository: call it in a thread."""
-    (of,) = reader.cards_about([proposal])
-    (known,) = facts_of(reader, [proposal], tips(reader, {of.project_id}))
+    (known,) = with_others([of], reader.cards(NEVER), tips(reader, {of.project_id}))
     project = reader.project(known.project_id)
     lines = [f"{project.name}   +{known.added} −{known.removed}"]
-    lines += _landing_lines(project, known.batch)
+    lines += _landing_lines(project, known.batch, whole=True)
     lines += [mark.words if mark.kind is Kind.PART else f"⚠ {mark.words}" for mark in marks(known)]
     others = open_variants(reader, known.variant_of, besides=known.task)
     if others:
@@ -173,19 +172,8 @@ def approval_lines(reader: Reader, proposal: str) -> list[str]:
     return lines
 
 
-def _nobody(projects: Iterable[Project]) -> list[str]:
-    """In which of them nothing can land, because git does not know who commits."""
-    from navigator.git.facts import read_facts
-    from navigator.landing.plan import why_nobody
-
-    lines = []
-    for project in projects:
-        with contextlib.suppress(NavigatorError):  # a repository that cannot be read: its landing says so
-            lines += [f"⚠ {why}"] if (why := why_nobody(read_facts(project.path))) else []
-    return lines
-
-
-def _landing_lines(project: Project, batch: str) -> list[str]:
+def _landing_lines(project: Project, batch: str = "", *, whole: bool = False) -> list[str]:
+    """Why nothing can land there; of a single approval the `whole`: where it goes, and which hooks will not run."""
     from navigator.git.facts import read_facts
     from navigator.landing.plan import why_nobody
 
@@ -193,10 +181,10 @@ def _landing_lines(project: Project, batch: str) -> list[str]:
         facts = read_facts(project.path)
     except NavigatorError as error:
         return [f"⚠ {error}"]
-    lines = [f"→ {destination(project, batch, facts)}"]
+    lines = [f"→ {destination(project, batch, facts)}"] if whole else []
     if why := why_nobody(facts):
         lines.append(f"⚠ {why}")
-    if facts.hooks:
+    if whole and facts.hooks:
         lines.append(f"Hooks exist ({', '.join(facts.hooks)}): they will not run.")
     return lines
 

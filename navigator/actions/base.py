@@ -18,14 +18,13 @@ from navigator.config.reading import dotted
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.json_text import require_bounded
 from navigator.model.models import Model
-from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
+from navigator.model.states import ProposalState
 from navigator.model.text import plural as plural
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
     from navigator.journey.dependencies import Controls, Dependencies
-    from navigator.model.models import Proposal
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 
@@ -63,7 +62,6 @@ class ConfirmItem:
 
     key: str
     title: str
-    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,134 +183,60 @@ def in_words(problem: ErrorDetails) -> str:
     return problem["msg"].removeprefix("Value error, ")
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """The task, and its proposal if it has one, that a verb is about: what `refuse_one` decides from.
+def read_card(reader: Reader, identifier: str) -> Card:
+    """The task, and its proposal if it has one, that a verb is about, with what a row of a list does not know.
 
-    Screens make it of a row (`of_card`), which does not know `newer`, `waits_for` and `rival`: `perform` reads them from the
-    store (`read`).
+    Args:
+        identifier: of a proposal, or of a task, whose newest proposal it is then about if it has one.
 
-    Attributes:
-        existing: the proposal is a commit or branch that Navigator did not write.
-        newer: the open proposal that replaced this one.
-        waits_for: the part that has to land first.
-        rival: the variant of the same task that is approved.
-        refused: the first thing that the policy forbids.
+    Raises:
+        NotFound: there is no such proposal or task.
     """
+    from navigator.sheet.parts import waits_for
+    from navigator.sheet.variants import approved_variant
 
-    task: str
-    state: TaskState
-    proposal: str = ""
-    project: str = ""
-    title: str = ""
-    tree: str = ""
-    open: bool = False
-    decision: DecisionKind | None = None
-    landing: LandingState | None = None
-    landed_on: str = ""
-    parent: str = ""
-    existing: bool = False
-    newer: str = ""
-    waits_for: str = ""
-    rival: str = ""
-    refused: str = ""
-
-    @property
-    def id(self) -> str:
-        """The proposal, or the task where there is none."""
-        return self.proposal or self.task
-
-    @property
-    def waiting(self) -> bool:
-        """Whether its proposal can be decided on now."""
-        return self.with_you and not self.existing
-
-    @property
-    def with_you(self) -> bool:
-        """Whether its proposal, or its review, waits for the developer."""
-        return self.open and self.state is TaskState.AWAITING_APPROVAL
-
-    @property
-    def approved(self) -> bool:
-        """Approved and not landed: the landing is due, or was refused."""
-        return self.state is TaskState.APPROVED and self.decision is DecisionKind.APPROVE
-
-    @staticmethod
-    def of_card(card: Card) -> Subject:
-        """From a row of the deck."""
-        decision = {TaskState.REJECTED: DecisionKind.REJECT}.get(card.state)
-        rule, path, words = card.refused[0] if card.refused else ("", "", "")
-        return Subject(
-            task=card.task,
-            state=card.state,
-            proposal=card.proposal,
-            project=card.project,
-            title=card.title,
-            tree=card.tree,
-            open=card.open,
-            decision=DecisionKind.APPROVE if card.landing and not card.open else decision,
-            landing=LandingState(card.landing) if card.landing else None,
-            landed_on=card.landing_ref.removeprefix("refs/heads/"),
-            parent=card.parent,
-            existing=card.existing,
-            refused=f"{path}: {words or rule}" if rule else "",
-        )
-
-    @staticmethod
-    def read(reader: Reader, identifier: str) -> Subject:
-        """From the store: a proposal's id, or the id of a task, whose open proposal it is then about if it has one.
-
-        Raises:
-            NotFound: there is no such proposal or task.
-        """
-        if identifier[:1] in "Tt":
-            task = reader.task(identifier)
-            held = reader.proposals({ProposalState.OPEN}, task_id=task.id)
-            if held:
-                return Subject.of(reader, held[-1])
-            title = task.text.strip().partition("\n")[0]
-            return Subject(task=task.id, state=task.state, project=task.project, title=title)
-        return Subject.of(reader, reader.proposal(identifier))
-
-    @staticmethod
-    def of(reader: Reader, proposal: Proposal) -> Subject:
-        """From a proposal as it is in the store now."""
-        from navigator.sheet.parts import waits_for
-        from navigator.sheet.variants import approved_variant
-
-        (card,) = reader.cards_about([proposal.id])
-        decision = proposal.decision.kind if proposal.decision else None
-        about = replace(Subject.of_card(card), decision=decision)
-        if proposal.state is ProposalState.SUPERSEDED:
-            held = reader.proposals({ProposalState.OPEN}, task_id=proposal.task_id)
-            return replace(about, newer=held[-1].id if held else "")
-        if not about.open:
-            return about
-        part = waits_for(reader, proposal)
-        rival = approved_variant(reader, proposal)
-        return replace(about, waits_for=part.id if part else "", rival=rival)
+    if identifier[:1] in "Tt":
+        (card,) = reader.cards_of([reader.task(identifier).id], removed=True)
+    else:
+        (card,) = reader.cards_about([identifier])
+    if not card.proposal:
+        return card
+    proposal = reader.proposal(card.proposal)
+    if proposal.state is ProposalState.SUPERSEDED:
+        held = reader.proposals({ProposalState.OPEN}, task_id=proposal.task_id)
+        return replace(card, newer=held[-1].id if held else "")
+    if not card.open:
+        return card
+    part = waits_for(reader, proposal)
+    return replace(card, waits_for=part.id if part else "", rival=approved_variant(reader, proposal))
 
 
 class SubjectVerb(Verb):
-    """A verb on tasks or proposals: one rule, asked by screens with a row and by everything else with the store."""
+    """A verb on tasks or proposals: one rule, asked by screens with a row and by everything else with the store.
+
+    `names`: the field that names them, by id.
+    """
+
+    names: ClassVar[str] = "ids"
 
     @classmethod
     @abstractmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
         """Why it is not allowed on this one now; None where it is."""
 
     @property
-    @abstractmethod
     def subjects(self) -> Iterable[str]:
         """The ids that the arguments name."""
+        named: str | tuple[str, ...] = getattr(self, self.names)
+        return (named,) if isinstance(named, str) else named
 
     def refuse(self, reader: Reader) -> NavigatorError | None:
         """The first refusal among those named."""
-        refusals = (self.refuse_one(Subject.read(reader, identifier)) for identifier in self.subjects)
+        refusals = (self.refuse_one(read_card(reader, identifier)) for identifier in self.subjects)
         return next((one for one in refusals if one is not None), None)
 
     @classmethod
-    def require_one(cls, on: Subject) -> None:
+    def require_one(cls, on: Card) -> None:
         """Raise what `refuse_one` says.
 
         Raises:

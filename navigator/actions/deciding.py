@@ -1,13 +1,14 @@
-"""Approve, reject, send back: which proposals, whether they wait, and recording the decision. Approving is in `approve`."""
+"""Reject, send back, undo: which proposals, whether they wait, and recording the decision. Approving is in `approve`."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
 
-from navigator.actions.base import Done, NoteField, Question, Subject, SubjectVerb, Told, done, plural
+from navigator.actions.base import Done, NoteField, Question, SubjectVerb, Told, Verb, done, plural, read_card
 from navigator.journey.change import (
     reject,
     withdraw_approval,
@@ -16,9 +17,12 @@ from navigator.model import patterns
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Decision, Model, Proposal, utc_now
 from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
+from navigator.sheet.parts import built_on
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
+    from navigator.model.models import Proposal
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
 
@@ -82,9 +86,9 @@ class Decide(SubjectVerb):
         return [entry.id for entry in self.proposals]
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
-        refused = cls.takes_back and on.approved and on.landing is LandingState.REFUSED
-        return None if on.waiting or refused else not_waiting(on)
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
+        refused = cls.takes_back and on.approved and on.landing == LandingState.REFUSED
+        return None if on.to_decide or refused else not_waiting(on)
 
     async def perform(self, deps: Dependencies) -> Done:
         rows = [self._record(deps, entry) for entry in self.proposals]
@@ -132,7 +136,7 @@ class Decide(SubjectVerb):
             proposal = deps.reader.proposal(entry.id)
             row = row.model_copy(update={"id": proposal.id})
             require_tree(proposal, entry.tree)
-            self.require_one(Subject.of(deps.reader, proposal))
+            self.require_one(read_card(deps.reader, proposal.id))
             confirmed, note = self.confirmed(deps, proposal), self.note_for(deps, proposal)
             made = Decision(kind=self.kind, note=note, tree=proposal.tree, confirmed=confirmed, at=utc_now())
             with deps.store.transaction() as tx:
@@ -174,13 +178,10 @@ def require_tree(proposal: Proposal, tree: str) -> None:
         )
 
 
-def not_waiting(on: Subject) -> Conflict:
+def not_waiting(on: Card) -> Conflict:
     """Why a proposal cannot be decided on: what happened to it, and what to do instead."""
     if not on.proposal:
-        return Conflict(
-            f"{on.task} has no proposal to decide on; it is {state_words(on)}.",
-            hint=f"`navigator task show {on.task}` shows its history.",
-        )
+        return wrong_state(on, f"{on.task} has no proposal to decide on; it")
     if on.existing and on.with_you:
         return Conflict(
             f"{on.proposal} reviews a change that is in the repository already; there is nothing to decide or to land.",
@@ -191,12 +192,12 @@ def not_waiting(on: Subject) -> Conflict:
         return Conflict(
             f"{on.proposal} is an earlier round; {on.newer} replaced it.", hint=f"Decide on {on.newer}."
         )
-    if on.landing is LandingState.LANDED:
+    if on.landing == LandingState.LANDED:
         return Conflict(
-            f"{on.proposal} has already landed on {on.landed_on}.",
+            f"{on.proposal} has already landed on {on.landing_ref.removeprefix('refs/heads/')}.",
             hint=f"To take it back: `navigator undo {on.proposal}`.",
         )
-    if on.landing is LandingState.UNDONE:
+    if on.landing == LandingState.UNDONE:
         return Conflict(
             f"{on.proposal} has landed and was undone.",
             hint=f"To have it written again: `navigator task retry {on.task}`.",
@@ -217,15 +218,13 @@ def not_waiting(on: Subject) -> Conflict:
             f"{on.proposal} was sent back already.",
             hint=f"`navigator task show {on.task}` shows the new attempt.",
         )
-    return Conflict(
-        f"{on.proposal} is not waiting for a decision; {on.task} is {state_words(on)}.",
-        hint=f"`navigator task show {on.task}` shows its history.",
-    )
+    return wrong_state(on, f"{on.proposal} is not waiting for a decision; {on.task}")
 
 
-def state_words(on: Subject) -> str:
-    """`awaiting review`."""
-    return on.state.value.replace("_", " ")
+def wrong_state(on: Card, said: str, hint: str = "") -> Conflict:
+    """A refusal that ends with the state of the task: `T5 cannot be retried; it is landed.`"""
+    history = f"`navigator task show {on.task}` shows its history."
+    return Conflict(f"{said} is {on.state.value.replace('_', ' ')}.", hint=hint or history)
 
 
 # Reject proposals: their tasks end.
@@ -268,15 +267,12 @@ class SendBack(Decide):
         return [*super().subjects, *self.tasks]
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
         if on.proposal:
-            return None if on.waiting else not_waiting(on)
+            return None if on.to_decide else not_waiting(on)
         if on.state is TaskState.AWAITING_APPROVAL:
             return None
-        return Conflict(
-            f"{on.task} is not waiting for a decision; it is {state_words(on)}.",
-            hint=f"`navigator task show {on.task}` shows its history.",
-        )
+        return wrong_state(on, f"{on.task} is not waiting for a decision; it")
 
     def question(self, reader: Reader) -> Question:
         shown = [reader.proposal(entry.id) for entry in self.proposals]
@@ -323,8 +319,8 @@ class SendBack(Decide):
     def _task(self, deps: Dependencies, identifier: str) -> str:
         if not self.note.strip():
             raise _no_note()
-        on = Subject.read(deps.reader, identifier)
-        if on.proposal:
+        on = read_card(deps.reader, identifier)
+        if on.open:
             raise Conflict(
                 f"{on.task} has a proposal.",
                 hint=f"Send that back: `navigator send-back {on.proposal} --note …`.",
@@ -343,3 +339,121 @@ def _no_note() -> UsageError:
 def comment_text(comment: Mapping[str, Any]) -> str:
     """A comment as a note quotes it: where, the line, the words."""
     return f"{comment['path']}:{comment['line']}: {comment['quote'].strip()}\n  {comment['text']}"
+
+
+# Take back a landing, or an approval that has not landed.
+
+
+class Undo(SubjectVerb):
+    """Undo landings: move the branch back, or make a revert commit on a new branch. Withdraw approvals that have not landed."""
+
+    op = "undo"
+    small = True
+
+    ids: tuple[str, ...]
+
+    @classmethod
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
+        if on.landing == LandingState.LANDED or on.approved:
+            return None
+        if on.landing == LandingState.UNDONE and on.state is TaskState.UNDONE:
+            return Conflict(
+                f"{on.id} has already been undone.",
+                hint=f"To have it written again: `navigator task retry {on.task}`.",
+            )
+        if on.to_decide:
+            return Conflict(f"{on.id} is waiting for your decision; there is nothing to undo.")
+        return Conflict(
+            f"{on.id} has not landed and is not approved; there is nothing to undo.",
+            hint="`navigator proposals --state landed` lists what has landed.",
+        )
+
+    def question(self, reader: Reader) -> Question | None:
+        landed = [
+            proposal
+            for proposal in map(reader.proposal, self.ids)
+            if proposal.landing is not None and proposal.landing.state is LandingState.LANDED
+        ]
+        if not landed:
+            # One key withdraws the approval, another gives it again.
+            return None
+        lines = [line for proposal in landed for line in _landed_lines(reader, proposal)]
+        lines.append(
+            "What is undone does not wait for you again; a retry (`t` on the screens) writes it again."
+        )
+        return Question(f"Undo the landing of {', '.join(one.id for one in landed)}?", tuple(lines), "undo")
+
+    async def perform(self, deps: Dependencies) -> Done:
+        found = [deps.reader.proposal(identifier) for identifier in dict.fromkeys(self.ids)]
+        # Newest first, so that each finds its own commit at the tip.
+        found.sort(key=lambda proposal: proposal.landing.at if proposal.landing else "", reverse=True)
+        rows = [await self._undo(deps, proposal) for proposal in found]
+        told = (
+            Told(row["id"], f"undone: {row['reason']}")
+            if row["undone"]
+            else Told(row["id"], after_id(row["id"], row["reason"], "not undone"), "error")
+            for row in rows
+        )
+        return done(told, undone=rows)
+
+    async def _undo(self, deps: Dependencies, proposal: Proposal) -> dict[str, Any]:
+        """The result for one proposal; `ref` is the branch that was moved or made, "" for an approval that was withdrawn."""
+        row: dict[str, Any] = {"id": proposal.id, "undone": False, "ref": ""}
+        try:
+            # A landing under way is not interrupted: once it is done, there is a landing to undo and no approval.
+            async with deps.project_lock(proposal.project_id):
+                on = read_card(deps.reader, proposal.id)
+                self.require_one(on)
+                if on.landing != LandingState.LANDED:
+                    with deps.store.transaction() as tx:
+                        withdraw_approval(tx, on.proposal, tx.read.task(on.task))
+                    why = "the approval is withdrawn; it is waiting for your decision again"
+                    return row | {"undone": True, "reason": why}
+            return row | {"undone": True} | await _undo_landing(deps, proposal)
+        except NavigatorError as error:
+            return row | {"reason": str(error)}
+
+
+async def _undo_landing(deps: Dependencies, proposal: Proposal) -> dict[str, Any]:
+    from navigator.journey.land import undo
+    from navigator.store.database import require_space
+
+    require_space(deps.paths.root)
+    landing = await undo(deps, proposal.id)
+    above, more = [task.id for task in built_on(deps.reader, proposal)], ""
+    if above:
+        more = f"; {', '.join(above)} was based on it and will be rewritten once its proposal is approved"
+    return {"ref": landing.ref, "reason": landing.reason + more}
+
+
+def _landed_lines(reader: Reader, proposal: Proposal) -> list[str]:
+    assert proposal.landing is not None
+    branch = proposal.landing.ref.removeprefix("refs/heads/")
+    lines = [
+        f"{proposal.id}  {proposal.project}: {proposal.title}",
+        f"{proposal.landing.commit[:12]} on {branch}",
+    ]
+    above = [task.id for task in built_on(reader, proposal)]
+    return [*lines, f"⚠ {', '.join(above)} builds on it"] if above else lines
+
+
+class LookForReverts(Verb):
+    """Look for landed commits that were reverted since; nothing is changed. Those found before are not looked for again."""
+
+    op = "reverts.look"
+
+    async def perform(self, deps: Dependencies) -> Done:
+        from navigator.exam.blame import look_at_findings
+        from navigator.journey.reverts import look_for
+
+        told, rows = [], []
+        for project in deps.reader.projects():
+            fates = Counter(fate.fate for fate in await look_for(deps, project))
+            await look_at_findings(deps, project)
+            if n := fates.total():
+                looked, reverted, unknown = plural(n, "landed commit"), fates["reverted"], fates["unknown"]
+                said = f"{looked} looked for: {reverted} reverted, {unknown} not known"
+                told.append(Told(project.name, said))
+                row = {"commits": n, "reverted": reverted, "unknown": unknown}
+                rows.append({"project": project.name} | row)
+        return done(told, projects=rows)

@@ -9,17 +9,15 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pydantic import Field
-
-from navigator.actions.base import Done, Question, Subject, Told, Verb, done
+from navigator.actions.base import Done, Question, Told, Verb, done, plural, read_card
 from navigator.actions.conducting import swap_words
 from navigator.actions.deciding import Pinned, not_waiting, require_tree
 from navigator.journey import change
 from navigator.model.errors import ConfigError, Conflict, NavigatorError
-from navigator.model.models import Model, Proposal, Usage
+from navigator.model.models import Proposal, Usage
 from navigator.model.states import Escalation, Role, TaskState
 
 if TYPE_CHECKING:
@@ -28,44 +26,31 @@ if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies, Prompting
     from navigator.store.reads.reader import Reader
 
-_TO_COME = (TaskState.AWAITING_REVIEW, TaskState.FINAL_REVIEW)
-
 
 class Escalate(Verb):
-    """All or none. `final`: by the final model. `withdraw`: take back what was asked for and has not begun."""
+    """All or none. `final`: by the final model."""
 
     op = "escalate"
 
     proposals: tuple[Pinned, ...]
     final: bool = False
-    withdraw: bool = False
 
     def refuse(self, reader: Reader) -> NavigatorError | None:
         for entry in self.proposals:
-            on = Subject.read(reader, entry.id)
-            held = reader.task(on.task).escalated
-            if self.withdraw:
-                refusal = _not_withdrawn(on, held)
-            elif held:
-                refusal = Conflict(
-                    f"{on.id} is escalated already.",
-                    hint=f"To take that back: `navigator escalate {on.id} --withdraw`.",
-                )
-            elif self.final and not reader.project(on.project).escalate:
-                refusal = Conflict(
+            on = read_card(reader, entry.id)
+            if reader.task(on.task).escalated:
+                return Conflict(f"{on.id} is escalated already.")
+            if self.final and not reader.project(on.project).escalate:
+                return Conflict(
                     f"{on.project} does not let its proposals leave this machine.",
                     hint=f"To allow it when you escalate one: `navigator project set {on.project} --escalate`.",
                 )
-            else:
-                next_up = on.open and on.state is TaskState.AWAITING_REVIEW and not self.final
-                refusal = None if on.with_you or next_up else not_waiting(on)
-            if refusal is not None:
-                return refusal
+            next_up = on.open and on.state is TaskState.AWAITING_REVIEW and not self.final
+            if not (on.with_you or next_up):
+                return not_waiting(on)
         return None
 
     def question(self, reader: Reader) -> Question | None:
-        if self.withdraw:
-            return None
         names = ", ".join(entry.id for entry in self.proposals)
         if not self.final:
             return Question(f"Have the reviewer read {names} next?", self._swap_lines(reader), "read it")
@@ -77,7 +62,7 @@ class Escalate(Verb):
         shown = [reader.proposal(entry.id) for entry in self.proposals]
         found = plan_leaving(StatePaths(state_dir()), settings, reader, shown)
         _require_sendable(found)
-        lines = [line for one in found for line in one.lines()]
+        lines = [line for one in found for line in _leaving_lines(one)]
         return Question(f"Send {names} to another machine?", tuple(lines), "send it")
 
     async def perform(self, deps: Dependencies) -> Done:
@@ -85,42 +70,33 @@ class Escalate(Verb):
         shown = [deps.reader.proposal(entry.id) for entry in self.proposals]
         for proposal, entry in zip(shown, self.proposals, strict=True):
             require_tree(proposal, entry.tree)
-        rows = {one.id: Leaving(id=one.id) for one in shown}
-        if self.final and not self.withdraw:
+        rows: dict[str, Leaving] = {one.id: {"id": one.id, "again": False} for one in shown}
+        if self.final:
             require_final(deps.settings.final.configured)
             found = await asyncio.to_thread(plan_leaving, deps.paths, deps.settings, deps.reader, shown)
             _require_sendable(found)
-            rows = {one.id: one for one in found}
+            rows = {one["id"]: one for one in found}
             self.require(deps.reader)  # planning took its time
         with deps.store.transaction() as tx:
             for proposal in shown:
                 task = tx.read.task(proposal.task_id)
-                if self.withdraw:
-                    if task.escalated is Escalation.AGAIN:
-                        change.to_developer(tx, task)
-                    else:
-                        tx.escalate_task(task.id, Escalation.NONE)
-                elif task.state is TaskState.AWAITING_REVIEW:
+                if task.state is TaskState.AWAITING_REVIEW:
                     tx.escalate_task(task.id, Escalation.NEXT)
                 else:
                     change.escalate(tx, task, final=self.final)
-                    rows[proposal.id] = rows[proposal.id].model_copy(update={"again": True})
-        idle = not (deps.conducting or self.withdraw)
-        hint = "No conductor is running: `navigator run` starts one." if idle else ""
+                    rows[proposal.id]["again"] = True
+        hint = "" if deps.conducting else "No conductor is running: `navigator run` starts one."
         return done(
-            (Told(row.id, self._words(row), hint=hint) for row in rows.values()),
+            (Told(row["id"], self._words(row), hint=hint) for row in rows.values()),
             proposals=list(rows.values()),
             final=self.final,
-            withdrawn=self.withdraw,
             running=deps.conducting,
         )
 
     def _words(self, row: Leaving) -> str:
-        if self.withdraw:
-            return "is no longer escalated"
         if self.final:
-            return f"goes to the final model ({row.tokens:,} tokens); what it says decides nothing"
-        return "is read next" + ("; the new verdict is shown beside the first" if row.again else "")
+            return f"goes to the final model ({row['tokens']:,} tokens); what it says decides nothing"
+        return "is read next" + ("; the new verdict is shown beside the first" if row["again"] else "")
 
     def _swap_lines(self, reader: Reader) -> tuple[str, ...]:
         """What reading them now costs."""
@@ -146,20 +122,12 @@ def require_final(configured: bool) -> None:
 
 
 def _require_sendable(found: list[Leaving]) -> None:
-    refused = [one for one in found if one.refused]
+    refused = [one for one in found if one["refused"]]
     if refused:
         raise Conflict(
-            f"{refused[0].id} may not leave this machine: {refused[0].refused}",
+            f"{refused[0]['id']} may not leave this machine: {refused[0]['refused']}",
             hint="The reviewer here can read it: escalate it without --final.",
         )
-
-
-def _not_withdrawn(on: Subject, held: Escalation) -> NavigatorError | None:
-    if not held:
-        return Conflict(f"{on.id} is not escalated.")
-    if on.state in _TO_COME:
-        return None
-    return Conflict(f"{on.id} is being read already.")
 
 
 # What would leave this machine
@@ -167,49 +135,25 @@ def _not_withdrawn(on: Subject, held: Escalation) -> NavigatorError | None:
 REDACTED = "[redacted"
 
 
-class Leaving(Model):
-    """What is sent of one proposal where it leaves this machine; nothing where it does not.
+Leaving = dict[str, Any]
+"""What is sent of one proposal, as JSON: where to, how many `prompts`, characters of each of the `files` of which something is
+shown, `characters` and `tokens` of all prompts (`exact`: by the model's own count), how many secrets were `redacted`, why
+nothing of it is sent (`refused`), and what it costs at most by `[final] price` (None where that is not set)."""
 
-    Attributes:
-        id: of the proposal.
-        again: it is read beside an earlier review.
-        prompts: how many there are.
-        files: characters of each file of which something is shown, the change and what surrounds it.
-        characters, tokens: of all prompts; `exact` says whether the tokens are the model's own count.
-        redacted: how many secrets were taken out.
-        refused: why nothing of it is sent; "" where nothing speaks against it.
-        price: what it costs at most by `[final]` price; None where it is not set.
-    """
 
-    id: str
-    again: bool = False
-    model: str = ""
-    host: str = ""
-    prompts: int = 0
-    files: dict[str, int] = Field(default_factory=dict)
-    characters: int = 0
-    tokens: int = 0
-    exact: bool = False
-    redacted: int = 0
-    refused: str = ""
-    price: float | None = None
-
-    def lines(self) -> list[str]:
-        """For people, before they agree to it."""
-        if self.refused:
-            return [f"{self.id}: it cannot be sent. {self.refused}"]
-        about = "" if self.exact else "about "
-        price = "price not known: set price under [final]"
-        if self.price is not None:
-            price = f"at most {self.price:.4f} by the prices of [final]"
-        prompts = "1 prompt" if self.prompts == 1 else f"{self.prompts} prompts"
-        return [
-            f"{self.id} to {self.model} at {self.host}:",
-            f"{prompts}, {self.characters:,} characters, {about}{self.tokens:,} tokens; {price}",
-            "the task, its note, the results of checks, and of these files:",
-            *(f"  {path}  {size:,} characters" for path, size in self.files.items()),
-            f"secrets taken out: {self.redacted}",
-        ]
+def _leaving_lines(one: Leaving) -> list[str]:
+    """For people, before they agree to it."""
+    price = "price not known: set price under [final]"
+    if one["price"] is not None:
+        price = f"at most {one['price']:.4f} by the prices of [final]"
+    tokens = f"{'' if one['exact'] else 'about '}{one['tokens']:,} tokens"
+    return [
+        f"{one['id']} to {one['model']} at {one['host']}:",
+        f"{plural(one['prompts'], 'prompt')}, {one['characters']:,} characters, {tokens}; {price}",
+        "the task, its note, the results of checks, and of these files:",
+        *(f"  {path}  {size:,} characters" for path, size in one["files"].items()),
+        f"secrets taken out: {one['redacted']}",
+    ]
 
 
 def plan_leaving(
@@ -254,16 +198,17 @@ def _planned(paths: StatePaths, deps: Prompting, reader: Reader, proposal: Propo
             sizes[path] += sum(len(text) for _, text in pieces)
     written = len(plan.readings) * sum(answer_room(final, Role.FINAL))
     most = final.cost(Usage(prompt_tokens=2 * tokens, completion_tokens=written))
-    return Leaving(
-        id=proposal.id,
-        model=final.model,
-        host=urlsplit(final.base_url).netloc,
-        prompts=len(plan.readings),
-        files={redact.outgoing(path): size for path, size in sizes.items()},
-        characters=sum(map(len, texts)),
-        tokens=tokens,
-        exact=counter.exact,
-        redacted=sum(text.count(REDACTED) for text in texts),
-        refused=refused,
-        price=most if any(final.price) else None,
-    )
+    return {
+        "id": proposal.id,
+        "again": False,
+        "model": final.model,
+        "host": urlsplit(final.base_url).netloc,
+        "prompts": len(plan.readings),
+        "files": {redact.outgoing(path): size for path, size in sizes.items()},
+        "characters": sum(map(len, texts)),
+        "tokens": tokens,
+        "exact": counter.exact,
+        "redacted": sum(text.count(REDACTED) for text in texts),
+        "refused": refused,
+        "price": most if any(final.price) else None,
+    }

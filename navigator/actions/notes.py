@@ -14,7 +14,6 @@ from navigator.actions.base import (
     Done,
     NoteField,
     Question,
-    Subject,
     SubjectVerb,
     Told,
     Verb,
@@ -30,6 +29,7 @@ from navigator.store.reads.exam import MOST_TEXT, Precedent
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
     from navigator.model.secrets import Redactor
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
 
@@ -91,7 +91,7 @@ class KeepComment(SubjectVerb):
         return [self.proposal] if self.text else []
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
         if on.open or on.newer:
             return None
         return Conflict(

@@ -7,8 +7,8 @@ conductor holds it, HEAD is used instead of the snapshot, and `base_note` says s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from navigator.config.paths import StatePaths
@@ -22,67 +22,15 @@ from navigator.journey.calls import Message
 from navigator.journey.dependencies import Prompting, at_home
 from navigator.journey.prompts.assemble import Prompted, prompt_for
 from navigator.journey.prompts.library import Prompt, PromptLibrary
-from navigator.journey.prompts.material import Material, findings_block, worth_sending
+from navigator.journey.prompts.material import Material
 from navigator.journey.review import plan_review, prompt_dependencies
 from navigator.journey.subject import read_subject
 from navigator.model.errors import Conflict, UsageError
-from navigator.model.models import Finding, Project, Proposal, Task
+from navigator.model.models import Project, Task
 from navigator.model.states import Role
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
-
-
-@dataclass(frozen=True)
-class PromptPart:
-    """One part of the prompt. `shared` is the same for every task of the base; `lines` is "" for what is not part of a file."""
-
-    part: str
-    tokens: int
-    why: str = ""
-    shared: bool = False
-    path: str = ""
-    lines: str = ""
-
-
-@dataclass(frozen=True)
-class Preview:
-    """A task's prompt and how it came about.
-
-    Attributes:
-        base_note: how the base was found.
-        pieces: every part, in the prompt's order; their tokens and those of the delimiters add up to the prompt's tokens.
-    """
-
-    material: Material
-    base_note: str
-    model: str
-    pieces: tuple[PromptPart, ...]
-    exact: bool
-    why_estimate: str
-
-    def document(self) -> dict[str, Any]:
-        """As `navigator context --json` prints it."""
-        source, prompted = self.material.source, self.material.prompted
-        context = prompted.context
-        return {
-            "task": self.material.task.id,
-            "project": source.project.name,
-            "base": source.treeish,
-            "base_note": self.base_note,
-            "model": self.model,
-            "prompt_version": prompted.version,
-            "tokens": prompted.tokens,
-            "context_tokens": context.tokens,
-            "shared_tokens": context.shared_tokens,
-            "budget": context.budget,
-            "room": prompted.room,
-            "exact": self.exact,
-            "why_estimate": self.why_estimate,
-            "pieces": [asdict(piece) for piece in self.pieces],
-            "left_out": [asdict(left) for left in context.left_out],
-            "hidden": dict(context.hidden),
-        }
 
 
 def preview(
@@ -93,8 +41,10 @@ def preview(
     *,
     budget: int | None = None,
     prompts: PromptLibrary | None = None,
-) -> Preview:
-    """The prompt that opens a task's next attempt, or opened its current one.
+) -> tuple[Material, dict[str, Any]]:
+    """The prompt that opens a task's next attempt, or opened its current one, and how it came about, as JSON has it.
+
+    `pieces` are all parts in the prompt's order; their tokens and those of the delimiters add up to the prompt's tokens.
 
     Args:
         budget: tokens of context, instead of the usual aim.
@@ -114,14 +64,25 @@ def preview(
     writer = store.wrote(task.id) or settings.routing.writer(task.kind, task.complexity)
     source = TreeSource(private, base, project)
     made = prompt_for(deps, source, task, project, writer, budget)
-    return Preview(
-        material=Material(task, source, made, writer=writer),
-        base_note=note,
-        model=settings.server(writer).model,
-        pieces=tuple(_pieces(deps, made, task)),
-        exact=deps.counter.exact,
-        why_estimate=deps.counter.why,
-    )
+    context = made.context
+    return Material(task, source, made, writer=writer), {
+        "task": task.id,
+        "project": project.name,
+        "base": source.treeish,
+        "base_note": note,
+        "model": settings.server(writer).model,
+        "prompt_version": made.version,
+        "tokens": made.tokens,
+        "context_tokens": context.tokens,
+        "shared_tokens": context.shared_tokens,
+        "budget": context.budget,
+        "room": made.room,
+        "exact": deps.counter.exact,
+        "why_estimate": deps.counter.why,
+        "pieces": _pieces(deps, made, task),
+        "left_out": [asdict(left) for left in context.left_out],
+        "hidden": dict(context.hidden),
+    }
 
 
 def _base(paths: StatePaths, project: Project, task: Task, private: PrivateRepo) -> tuple[str, str]:
@@ -141,79 +102,42 @@ def _base(paths: StatePaths, project: Project, task: Task, private: PrivateRepo)
         return facts.head_commit, "HEAD, without the uncommitted work: a conductor is running"
 
 
-def _pieces(deps: Prompting, made: Prompted, task: Task) -> Iterable[PromptPart]:
-    """Every part of the prompt, in its order; what the delimiters and the headings take is one part at the end."""
+def _pieces(deps: Prompting, made: Prompted, task: Task) -> list[dict[str, Any]]:
+    """Every part of the prompt, in its order; what the delimiters and the headings take is one part at the end.
+
+    `shared` parts are the same for every task of the base; `lines` is "" for what is not part of a file.
+    """
+    pieces: list[dict[str, Any]] = []
+
+    def add(
+        part: str, tokens: int, why: str = "", *, shared: bool = False, file: ContextFile | None = None
+    ) -> None:
+        lines = (
+            f"{file.first}-{file.first + len(file.text.splitlines()) - 1}" if file and not file.whole else ""
+        )
+        where = {"path": file.path if file else "", "lines": lines}
+        pieces.append({"part": part, "tokens": tokens, "why": why, "shared": shared} | where)
+
     count, context = deps.counter.count, made.context
-    pieces = [PromptPart("instructions", count(made.messages[0]["content"]), made.version, shared=True)]
-    if context.conventions:
-        pieces.append(_file_piece("conventions", context.conventions, shared=True))
-    why = "all paths; large folders as a count"
-    pieces.append(PromptPart("tree", context.tree_tokens, why, shared=True))
+    add("instructions", count(made.messages[0]["content"]), made.version, shared=True)
+    if told := context.conventions:
+        add("conventions", told.tokens, told.why, shared=True, file=told)
+    add("tree", context.tree_tokens, "all paths; large folders as a count", shared=True)
     if context.map:
-        why = "definitions in the most used files"
-        pieces.append(PromptPart("map", context.map_tokens, why, shared=True))
-    pieces += [_file_piece("file", file) for file in context.files]
-    pieces += [_file_piece("excerpt", piece) for piece in context.excerpts]
+        add("map", context.map_tokens, "definitions in the most used files", shared=True)
+    for part, files in (("file", context.files), ("excerpt", context.excerpts)):
+        for file in files:
+            add(part, file.tokens, file.why, file=file)
     if context.nearby:
-        pieces.append(PromptPart("nearby", context.nearby_tokens, "definitions in the next files by rank"))
-    pieces.append(PromptPart("task", count(task.text), task.kind.value))
+        add("nearby", context.nearby_tokens, "definitions in the next files by rank")
+    add("task", count(task.text), task.kind.value)
     if task.note:
-        pieces.append(PromptPart("note", count(task.note), "your note when you sent it back"))
-    rest = made.tokens - sum(piece.tokens for piece in pieces)
-    return [*pieces, PromptPart("delimiters", max(rest, 0), "around each part")]
-
-
-def _file_piece(part: str, file: ContextFile, *, shared: bool = False) -> PromptPart:
-    last = file.first + len(file.text.splitlines()) - 1
-    lines = "" if file.whole else f"{file.first}-{last}"
-    return PromptPart(part, file.tokens, file.why, shared, file.path, lines)
+        add("note", count(task.note), "your note when you sent it back")
+    add("delimiters", max(0, made.tokens - sum(piece["tokens"] for piece in pieces)), "around each part")
+    return pieces
 
 
 # A prompt tried on a task: rendered as the conductor would, and not sent.
-
-_REVIEWS = frozenset({"review", "review-again"})
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One prompt on one task, before it is sent.
-
-    Attributes:
-        prompt: the template that is tried.
-        place: the packaged one that it replaces.
-        role: whose server would be asked.
-        conversations: the messages and their tokens; a large review has several.
-        exact: whether the tokens are counted by the model's own tokenizer.
-        room: tokens that the server leaves for a prompt.
-        too_large: what fits into no prompt, in words.
-    """
-
-    task: Task
-    prompt: Prompt
-    place: str
-    role: Role
-    conversations: Sequence[tuple[Sequence[Message], int]]
-    exact: bool
-    room: int
-    too_large: tuple[str, ...] = ()
-
-    def document(self) -> dict[str, Any]:
-        """As `navigator prompts try --json` prints it."""
-        return {
-            "task": self.task.id,
-            "prompt": self.prompt.name,
-            "prompt_version": self.prompt.version,
-            "path": str(self.prompt.path),
-            "stands_for": self.place,
-            "role": self.role.value,
-            "exact": self.exact,
-            "room": self.room,
-            "too_large": list(self.too_large),
-            "prompts": [
-                {"tokens": tokens, "fits": tokens <= self.room, "messages": list(messages)}
-                for messages, tokens in self.conversations
-            ],
-        }
 
 
 def try_prompt(
@@ -225,12 +149,15 @@ def try_prompt(
     *,
     name: str = "",
     role: Role | None = None,
-) -> Trial:
-    """Render a prompt for a task. Reads git: call it in a thread where there is a loop.
+) -> dict[str, Any]:
+    """Render a prompt for a task, as JSON has it. Reads git: call it in a thread where there is a loop.
+
+    `stands_for` is the packaged prompt that it replaces, `room` the tokens that the server leaves for a prompt; a large review
+    has several `prompts`, and `too_large` says in words what fits into none.
 
     Args:
         prompts: the packaged templates and the user's own.
-        name: the template; by default the one that `role` would be asked with next.
+        name: the template; by default the first that `role` is asked with.
         role: by default the reviewer where the task has a proposal, else the generator.
 
     Raises:
@@ -239,72 +166,63 @@ def try_prompt(
     """
     task = store.task(identifier)
     proposals = store.proposals(task_id=task.id)
-    name = name or _usual(task, proposals, role)
-    prompt = prompts.get(name)
+    reads = role in (Role.REVIEWER, Role.FINAL) if role else bool(proposals)
+    prompt = prompts.get(name or ("review" if reads else "generate"))
     prompts.check_one(prompt)
     place = prompts.replaces(prompt)
-    if place in _REVIEWS:
+    library = prompts.standing_in(place, prompt)
+    if place == "review":
         if not proposals:
             raise UsageError(
-                f"{task.id} has no proposal to try {name!r} on.",
-                hint="Run `navigator run` first.",
+                f"{task.id} has no proposal to try {prompt.name!r} on.", hint="Run `navigator run` first."
             )
-        earlier = _earlier(store, proposals[-1], prompt) if place == "review-again" else []
-        reads = Role.FINAL if role is Role.FINAL else Role.REVIEWER
-        private = PrivateRepo.open(paths.private, store.project(task.project_id))
-        subject = read_subject(private, store.project(task.project_id), task, proposals[-1], earlier)
-        library = prompts.standing_in(place, prompt)
-        made = Prompting(settings)
+        project, made = store.project(task.project_id), Prompting(settings)
         made.prompts = library
-        deps = prompt_dependencies(made, reads)
+        reader = Role.FINAL if role is Role.FINAL else Role.REVIEWER
+        deps = prompt_dependencies(made, reader)
+        subject = read_subject(PrivateRepo.open(paths.private, project), project, task, proposals[-1])
         plan = plan_review(subject, deps)
         shown = [(reading.messages, reading.tokens) for reading in plan.readings]
-        return Trial(task, prompt, place, reads, shown, deps.exact, deps.room, plan.too_large)
-    if place not in ("generate", "report", "revise"):
+        return _trial(task, prompt, place, reader, shown, deps.exact, deps.room, plan.too_large)
+    if place not in ("generate", "report"):
         raise UsageError(
-            f"{name!r} cannot be tried on its own: it follows a failed answer, or replaces no prompt in use.",
-            hint="Try generate, report, revise, review, review-again, or your own with `role:` in its front matter.",
+            f"{prompt.name!r} cannot be tried on its own: it follows another answer, or replaces no prompt in use.",
+            hint="Try generate, report, review, or your own with `role:` in its front matter.",
         )
-    library = prompts.standing_in("generate", prompt) if place == "generate" else prompts
-    material = preview(paths, settings, store, task.id, prompts=library).material
-    library = prompts.standing_in(place, prompt)
+    material, _ = preview(
+        paths, settings, store, task.id, prompts=library if place == "generate" else prompts
+    )
     messages: Sequence[Message] = material.prompted.messages
     if place == "report":
         messages, _ = material.asking(library, place, kind=task.kind.value)
-    if place == "revise":
-        messages = [*messages, *_revision(store, library, task, place, material.prompted.key)]
     counter = Prompting(settings).counter
     tokens = sum(counter.count(message["content"]) for message in messages)
     room = material.prompted.room
-    return Trial(task, prompt, place, Role.GENERATOR, [(messages, tokens)], counter.exact, room)
+    return _trial(task, prompt, place, Role.GENERATOR, [(messages, tokens)], counter.exact, room)
 
 
-def _usual(task: Task, proposals: Sequence[Proposal], role: Role | None) -> str:
-    if role is Role.GENERATOR or (role is None and not proposals):
-        return "generate"
-    return "review-again" if proposals and proposals[-1].round else "review"
-
-
-def _earlier(store: Reader, proposal: Proposal, prompt: Prompt) -> list[Finding]:
-    """The findings that a revision answers."""
-    before = None
-    if proposal.round:
-        before = store.review_of_round(proposal.task_id, proposal.attempt, proposal.round - 1)
-    if before is None or not (found := worth_sending(before.findings)):
-        raise UsageError(
-            f"{proposal.id} answers no findings, so {prompt.name!r} has nothing to ask about.",
-            hint="Try it on a task whose change was revised; `navigator proposals` shows the rounds.",
-        )
-    return found
-
-
-def _revision(store: Reader, library: PromptLibrary, task: Task, place: str, key: str) -> list[Message]:
-    """The answer of the newest round that was reviewed, and what the revision prompt says of it."""
-    for number in range(task.round, -1, -1):
-        review = store.review_of_round(task.id, task.attempt, number)
-        findings = worth_sending(review.findings) if review else []
-        answer = store.last_answer(task.id, task.attempt, number)
-        if findings and answer is not None:
-            _, user, _ = library.render(place, findings=findings_block("findings", findings, key))
-            return [{"role": "assistant", "content": answer.text}, {"role": "user", "content": user}]
-    raise UsageError(f"{task.id} has no review with findings.", hint="Try it on a task that has one.")
+def _trial(
+    task: Task,
+    prompt: Prompt,
+    place: str,
+    role: Role,
+    conversations: Sequence[tuple[Sequence[Message], int]],
+    exact: bool,
+    room: int,
+    too_large: Sequence[str] = (),
+) -> dict[str, Any]:
+    return {
+        "task": task.id,
+        "prompt": prompt.name,
+        "prompt_version": prompt.version,
+        "path": str(prompt.path),
+        "stands_for": place,
+        "role": role.value,
+        "exact": exact,
+        "room": room,
+        "too_large": list(too_large),
+        "prompts": [
+            {"tokens": tokens, "fits": tokens <= room, "messages": list(messages)}
+            for messages, tokens in conversations
+        ],
+    }

@@ -1,4 +1,4 @@
-"""Projects: add a repository, change its settings, follow it to another path, remove it, have each of its commits reviewed."""
+"""Projects: add a repository, change its settings, remove it, have each of its commits reviewed, try its tests."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from navigator.actions.base import Done, Question, Told, Verb, done, plural
 from navigator.journey.change import cancel, withdraw_approval
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Project
-from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES, TaskState
+from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES, CheckOutcome, TaskState
 
 if TYPE_CHECKING:
     from navigator.git.facts import RepoFacts
+    from navigator.journey.checking import CheckSetup
     from navigator.journey.dependencies import Dependencies
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
@@ -48,15 +49,7 @@ class AddProject(Verb):
         require_fitting(deps.reader, facts)
         require_base(facts, self.base)
         home = str(Path(facts.path).resolve())
-        projects = deps.reader.projects()
-        known = next((project.name for project in projects if project.path == home), None)
-        if known is not None:
-            raise Conflict(
-                f"{home} is already a project: {known}.", hint="`navigator project list` shows all."
-            )
-        taken = {project.name for project in projects}
-        if self.name and self.name in taken:
-            raise Conflict(f"There is already a project {self.name!r}.", hint="Choose another --name.")
+        taken = {project.name for project in deps.reader.projects()}
         with deps.store.transaction() as tx:
             project = tx.add_project(
                 name=self.name or _free_name(Path(home).name, taken),
@@ -310,3 +303,88 @@ class Hook(Verb):
             else "commits are no longer queued for review"
         )
         return done([Told(project.name, said)], project=project.name, path=path, installed=self.install)
+
+
+# Run a project's own tests on its base, and say what is missing.
+
+
+class CheckProject(Verb):
+    """The run is a new one even where an earlier one is known. `command` is the project's test command from now on; None leaves
+    it. Its data has what the tests said of the base (`baseline`, None without a command), and what the sandbox shows of this
+    machine: paths visible inside, those that are not there, and a command that the manifests suggest."""
+
+    op = "project.check"
+
+    name: str
+    command: str | None = None
+
+    def refuse(self, reader: Reader) -> NavigatorError | None:
+        return in_settings(reader.project(self.name), "`check`") if self.command is not None else None
+
+    async def perform(self, deps: Dependencies) -> Done:
+        from navigator.journey.checking import baseline_of, check_setup
+        from navigator.journey.prompts.material import new_base
+
+        self.require(deps.reader)
+        project = deps.reader.project(self.name)
+        if self.command is not None:
+            with deps.store.transaction() as tx:
+                project = tx.update_project(project.id, check=self.command.strip())
+        setup = await check_setup(deps, project)
+
+        def pinned() -> tuple[str, str]:
+            base = new_base(setup.project, setup.private)
+            return base, setup.private.pin_base(base)
+
+        async with deps.project_lock(project.id):
+            base, tree = await asyncio.to_thread(pinned)
+        found = await asyncio.to_thread(_look_around, setup, tree)
+        baseline = await baseline_of(deps, setup, tree, rerun=True) if project.check.strip() else None
+        outcome = baseline.outcome if baseline else CheckOutcome.UNTESTED
+        detail = baseline.detail.partition("\n")[0] if baseline else "no test command"
+        return done(
+            [
+                Told(
+                    project.name,
+                    f"{outcome.value}: {detail}",
+                    "information" if outcome is CheckOutcome.PASSED else "error",
+                )
+            ],
+            project=project.name,
+            command=project.check,
+            base=base,
+            tree=tree,
+            **found,
+            unredacted=deps.redact.left_out > 0,
+            baseline=baseline,
+        )
+
+
+def _look_around(setup: CheckSetup, tree: str) -> dict[str, Any]:
+    """What the sandbox would show of this machine, and what the manifests ask for beside it. Runs in a thread."""
+    from navigator.sandbox.propose import proposed_command
+    from navigator.sandbox.suite import prepare
+
+    project, home, sandbox = setup.project, Path(setup.project.path), setup.sandbox
+    entries = setup.private.tree_entries(tree)
+
+    def read(path: str) -> bytes | None:
+        entry = entries.get(path)
+        return setup.private.read_blob(entry.sha) if entry is not None and entry.size < 5_000_000 else None
+
+    spec = prepare(project, setup.private, tree)
+    return {
+        "sandbox": {
+            "works": sandbox.works,
+            "unsandboxed": setup.without,
+            "reason": sandbox.reason,
+            "hint": sandbox.hint,
+            "control_group": bool(sandbox.scope),
+        },
+        "proposed": "" if project.check.strip() else proposed_command(entries.keys(), read, home),
+        "dependencies": [bind.target for bind in spec.dependencies],
+        "mounts": [bind.target for bind in spec.mounts],
+        "toolchains": sorted(bind.target for bind in spec.toolchains.binds.values()),
+        "mounts_absent": spec.absent,
+        "programs_absent": spec.missing,
+    }

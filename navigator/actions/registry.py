@@ -20,7 +20,7 @@ _VERBS = {
     "send-back": "deciding:SendBack",
     "split": "split:Split",
     "tests.keep": "split:KeepTests",
-    "undo": "undo:Undo",
+    "undo": "deciding:Undo",
     "escalate": "escalate:Escalate",
     "conduct": "conducting:Conduct",
     "seen": "notes:MarkSeen",
@@ -30,7 +30,7 @@ _VERBS = {
     "finding.judge": "notes:JudgeFinding",
     "review.add": "reviews:AddReview",
     "comment": "notes:KeepComment",
-    "task.add": "task_add:AddTasks",
+    "task.add": "tasks:AddTasks",
     "task.after": "tasks:After",
     "task.cancel": "tasks:Cancel",
     "task.retry": "tasks:Retry",
@@ -41,8 +41,8 @@ _VERBS = {
     "project.remove": "projects:RemoveProjects",
     "exam.run": "conducting:RunExam",
     "exam.prepare": "conducting:PrepareExam",
-    "project.check": "project_check:CheckProject",
-    "reverts.look": "undo:LookForReverts",
+    "project.check": "projects:CheckProject",
+    "reverts.look": "deciding:LookForReverts",
 }
 
 

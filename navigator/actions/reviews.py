@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self
 
 from pydantic import model_validator
 
-from navigator.actions.base import Done, NoteField, Question, Subject, SubjectVerb, Told, Verb, done, plural
-from navigator.actions.deciding import TreePin, comment_text, require_tree, state_words
-from navigator.actions.task_add import TEXT_LIMIT
+from navigator.actions.base import Done, NoteField, Question, SubjectVerb, Told, Verb, done, plural
+from navigator.actions.deciding import TreePin, comment_text, require_tree, wrong_state
+from navigator.actions.tasks import TEXT_LIMIT
 from navigator.journey.change import put_away
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Finding, Proposal, Task
@@ -19,6 +18,7 @@ from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 
 
@@ -96,17 +96,14 @@ class RequestFix(SubjectVerb):
     """
 
     op = "review.fix"
+    names = "proposal"
 
     proposal: str
     tree: TreePin = ""
     note: str = ""
 
-    @property
-    def subjects(self) -> Iterable[str]:
-        return [self.proposal]
-
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
         if on.proposal and not on.existing:
             return Conflict(
                 f"{on.proposal} is a proposal of {on.task}: its writer revises it.",
@@ -114,10 +111,7 @@ class RequestFix(SubjectVerb):
             )
         if on.with_you:
             return None
-        return Conflict(
-            f"{on.id} has no review to act on; {on.task} is {state_words(on)}.",
-            hint=f"`navigator task show {on.task}` shows its history.",
-        )
+        return wrong_state(on, f"{on.id} has no review to act on; {on.task}")
 
     def question(self, reader: Reader) -> Question:
         shown = reader.proposal(self.proposal)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import Done, Question, Subject, SubjectVerb, Told, done, plural, refusal_of
+from navigator.actions.base import Done, Question, SubjectVerb, Told, done, plural, refusal_of
 from navigator.actions.deciding import TreePin, not_waiting, require_tree
 from navigator.journey import change
 from navigator.model.diff import FileDiff
@@ -38,6 +39,7 @@ from navigator.sheet.parts import part_name, part_note, remember_part_base
 if TYPE_CHECKING:
     from navigator.git.hunks import Chosen
     from navigator.journey.dependencies import Dependencies
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
 
@@ -49,16 +51,14 @@ _TITLE = 72
 class PartVerb(SubjectVerb):
     """A verb that makes a part of the open proposal `proposal`; `tree` must be the proposal's, where it is given."""
 
+    names = "proposal"
+
     proposal: str
     tree: TreePin = ""
 
-    @property
-    def subjects(self) -> Iterable[str]:
-        return [self.proposal]
-
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
-        if not on.waiting:
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
+        if not on.to_decide:
             return not_waiting(on)
         if on.parent:
             return Conflict(
@@ -71,15 +71,42 @@ class PartVerb(SubjectVerb):
         changed = refusal_of(lambda: require_tree(reader.proposal(self.proposal), self.tree))
         return changed or super().refuse(reader)
 
+    async def perform(self, deps: Dependencies) -> Done:
+        parent = deps.reader.proposal(self.proposal)
+        self.require(deps.reader)
+        async with deps.project_lock(parent.project_id):
+            trees = await asyncio.to_thread(self.build, deps, parent)
+        with deps.store.transaction() as tx:
+            # Checked again: the user may have decided while the trees were made.
+            self.model_copy(update={"tree": parent.tree}).require(deps.reader)
+            made = self.keep(tx, parent, trees)
+        for one in made if not deps.conducting else ():
+            await check_now(deps, one.task_id)
+        return self.became(deps, parent, *(deps.reader.proposal(one.id) for one in made))
+
+    @abstractmethod
+    def build(self, deps: Dependencies, parent: Proposal) -> list[Built]:
+        """What becomes of the proposal, in the private repository. Runs in a thread."""
+
+    @abstractmethod
+    def keep(self, tx: Transaction, parent: Proposal, trees: Sequence[Built]) -> list[Proposal]:
+        """A proposal of each, in one transaction."""
+
+    @abstractmethod
+    def became(self, deps: Dependencies, parent: Proposal, *made: Proposal) -> Done:
+        """What to say of them, once they were checked."""
+
 
 @dataclass(frozen=True)
 class Built:
-    """Some of a proposal as it is in the private repository, on the commit `base`: what was chosen, and the diff on that base."""
+    """Some of a proposal as it is in the private repository, on the commit `base`: what was chosen, the diff on that base, and
+    what opens the prompt where it has to be written again."""
 
     chosen: Chosen
     base: str
     files: Sequence[FileDiff]
     policy: tuple[PolicyItem, ...]
+    note: str
 
 
 class Split(PartVerb):
@@ -102,39 +129,57 @@ class Split(PartVerb):
         )
         return Question(f"Make a proposal of {', '.join(self.hunks)} of {shown.id}?", lines, "split")
 
-    async def perform(self, deps: Dependencies) -> Done:
-        parent = deps.reader.proposal(self.proposal)
-        self.require(deps.reader)
-        async with deps.project_lock(parent.project_id):
-            part_of, rest_of, whole = await asyncio.to_thread(_build_split, deps, parent, self.hunks)
-        with deps.store.transaction() as tx:
-            # Checked again: the user may have decided while the trees were made.
-            self.model_copy(update={"tree": parent.tree}).require(deps.reader)
-            part = add_part(tx, parent, part_of, whole)
-            rest = _go_on_with_rest(tx, parent, part, rest_of, whole)
-            said = {
-                "part": part.id,
-                "hunks": list(part_of.chosen.labels),
-                "rest": list(rest_of.chosen.labels),
-            }
-            tx.event("proposal_split", parent.task_id, parent.id, said)
-        if not deps.conducting:
-            await check_now(deps, part.task_id)
-            await check_now(deps, rest.task_id)
-        part, task = deps.reader.proposal(part.id), deps.reader.task(part.task_id)
-        left = rest.hunks
+    def build(self, deps: Dependencies, parent: Proposal) -> list[Built]:
+        """The part, and what is left: on the proposal's own base where it touches no file of the part, so that each can land
+        alone, else on a commit that holds the part."""
+        from navigator.git.hunks import ChoiceRefused, build_part, commit_part
+
+        private, base = deps.private(deps.project(parent.project_id)), parent.base_commit
+        chosen = build_part(private, base, parent.tree, self.hunks)
+        part = _built(deps, parent, chosen, base, f"{', '.join(chosen.labels)} of {parent.id}")
+        try:
+            rest = build_part(private, base, parent.tree, chosen.rest)
+            alone = set(chosen.paths).isdisjoint(rest.paths)
+        except ChoiceRefused:
+            alone = False  # it needs the part
+        if not alone:
+            base = commit_part(
+                private, chosen.tree, base, f"Part of {parent.id}: {', '.join(chosen.labels)}\n"
+            )
+            paths = tuple(dict.fromkeys(one.path for one in private.raw_diff(base, parent.tree)))
+            rest = replace(chosen, tree=parent.tree, paths=paths)
+        rest = replace(rest, labels=chosen.rest, rest=chosen.labels)
+        return [part, _built(deps, parent, rest, base, f"The rest of {parent.id}")]
+
+    def keep(self, tx: Transaction, parent: Proposal, trees: Sequence[Built]) -> list[Proposal]:
+        taken, left = trees
+        said = f"part of {parent.id}"
+        part = add_part(tx, parent, taken, f"{said}: {', '.join(taken.chosen.labels)}", said)
+        task = tx.new_attempt(parent.task_id, note=left.note)
+        tx.set_task_base(task.id, left.base)
+        if left.base != parent.base_commit:
+            remember_part_base(tx, left.base, part.id)
+        said = f"the rest of {parent.id}"
+        change.begin_with_checks(tx, task, f"{said}: {', '.join(left.chosen.labels)}")
+        rest = _derived(tx, parent, task, left, said)
+        labels = {"hunks": list(taken.chosen.labels), "rest": list(left.chosen.labels)}
+        tx.event("proposal_split", parent.task_id, parent.id, {"part": part.id} | labels)
+        return [part, rest]
+
+    def became(self, deps: Dependencies, parent: Proposal, *made: Proposal) -> Done:
+        part, rest = made
         told = (
-            part_told(part, task, f"made from {', '.join(part.hunks)} of {parent.id}"),
-            Told(rest.id, f"is the rest of {parent.id}: {', '.join(left)}"),
+            part_told(deps.reader, part, f"made from {', '.join(part.hunks)} of {parent.id}"),
+            Told(rest.id, f"is the rest of {parent.id}: {', '.join(rest.hunks)}"),
         )
         state = deps.reader.task(rest.task_id).state
-        beside = {"task": rest.task_id, "state": state, "hunks": left, "proposal": rest.id}
+        beside = {"task": rest.task_id, "state": state, "hunks": rest.hunks, "proposal": rest.id}
         return done(told, proposals=[part], rest=beside)
 
 
-def part_told(part: Proposal, task: Task, made: str) -> Told:
+def part_told(reader: Reader, part: Proposal, made: str) -> Told:
     """What became of a part: `made` from what, and how far its checks are."""
-    hint = f"To land it: navigator approve {part.id}"
+    task, hint = reader.task(part.task_id), f"To land it: navigator approve {part.id}"
     if task.state is TaskState.CHECKING:
         return Told(part.id, f"{made}; its checks have not run yet", hint=hint)
     if task.state is TaskState.FAILED:
@@ -144,12 +189,16 @@ def part_told(part: Proposal, task: Task, made: str) -> Told:
     return Told(part.id, f"{made}; {words}", "error" if failed else "information", hint)
 
 
-def kept_tree(
-    deps: Dependencies, parent: Proposal, base: str, tree: str, what: str, hint: str
-) -> tuple[PolicyItem, ...]:
-    """What the policy asks of a part's tree, which the private repository keeps from now on.
-
-    Kept before the rows that name it exist: a crash here leaves only an unused name.
+def _built(
+    deps: Dependencies,
+    parent: Proposal,
+    chosen: Chosen,
+    base: str,
+    what: str,
+    hint: str = "Choose other hunks.",
+) -> Built:
+    """A part, checked against the policy. The private repository keeps its tree before the rows that name it exist: a crash here
+    leaves only an unused name.
 
     Raises:
         Conflict: the policy refuses it; `what` it is, in words.
@@ -158,90 +207,30 @@ def kept_tree(
 
     project = deps.project(parent.project_id)
     private = deps.private(project)
-    paths = private.tree_entries(base).keys()
+    paths, tree = private.tree_entries(base).keys(), chosen.tree
     policy = check_policy(private.raw_diff(base, tree), paths, private.read_blob, project=project)
-    refused = [item for item in policy if item.action is PolicyAction.REFUSE]
-    if refused:
-        why = refused[0].detail or refused[0].rule
-        raise Conflict(f"{what} is refused by policy: {refused[0].path} {why}.", hint=hint)
+    refused = next((item for item in policy if item.action is PolicyAction.REFUSE), None)
+    if refused is not None:
+        why = refused.detail or refused.rule
+        raise Conflict(f"{what} is refused by policy: {refused.path} {why}.", hint=hint)
     private.keep(part_name(parent.id, tree), tree, base)
-    return policy
+    whole = private.diff(parent.base_commit, parent.tree)
+    return Built(chosen, base, private.diff(base, tree), policy, part_note(parent, whole, chosen.labels))
 
 
-def _build_split(
-    deps: Dependencies, parent: Proposal, hunks: Sequence[str]
-) -> tuple[Built, Built, list[FileDiff]]:
-    """Make the trees of the part and of what is left, checked against the policy, in the private repository; and the diff of the
-    whole. Runs in a thread.
-
-    What is left is on the proposal's own base where it touches no file of the part, so that each can land alone, else on a commit
-    that holds the part.
-    """
-    from navigator.git.hunks import ChoiceRefused, build_part, commit_part
-
-    private, base = deps.private(deps.project(parent.project_id)), parent.base_commit
-    chosen = build_part(private, base, parent.tree, hunks)
-    what = f"{', '.join(chosen.labels)} of {parent.id}"
-    policy = kept_tree(deps, parent, base, chosen.tree, what, "Choose other hunks.")
-    part = Built(chosen, base, private.diff(base, chosen.tree), policy)
-    try:
-        rest = build_part(private, base, parent.tree, chosen.rest)
-        alone = set(chosen.paths).isdisjoint(rest.paths)
-    except ChoiceRefused:
-        alone = False  # it needs the part
-    if not alone:
-        base = commit_part(private, chosen.tree, base, f"Part of {parent.id}: {', '.join(chosen.labels)}\n")
-        paths = tuple(dict.fromkeys(one.path for one in private.raw_diff(base, parent.tree)))
-        rest = replace(chosen, tree=parent.tree, paths=paths)
-    rest = replace(rest, labels=chosen.rest, rest=chosen.labels)
-    policy = kept_tree(deps, parent, base, rest.tree, f"The rest of {parent.id}", "Choose other hunks.")
-    left = Built(rest, base, private.diff(base, rest.tree), policy)
-    return part, left, private.diff(parent.base_commit, parent.tree)
-
-
-def add_part(
-    tx: Transaction,
-    parent: Proposal,
-    built: Built,
-    whole: Sequence[FileDiff],
-    reason: str = "",
-    title: str = "",
-) -> Proposal:
+def add_part(tx: Transaction, parent: Proposal, built: Built, reason: str, title: str) -> Proposal:
     """The part's task and proposal, queued for the checks.
 
     Args:
-        whole: the parent's diff.
-        reason: in words, what the part is; by default its hunks.
-        title: what its title says besides the parent's; by default that it is a part.
+        reason: in words, what the part is.
+        title: what its title says besides the parent's.
     """
     task = tx.read.task(parent.task_id)
-    chosen = built.chosen
-    made = tx.add_task(
-        task.project_id,
-        task.text,
-        kind=task.kind,
-        complexity=task.complexity,
-        priority=task.priority,
-        files=task.files,
-        origin=task.id,
-    )
+    same = task.model_dump(include={"kind", "complexity", "priority", "files"})
+    made = tx.add_task(task.project_id, task.text, origin=task.id, **same)
     tx.set_task_base(made.id, built.base)
-    said = reason or f"part of {parent.id}: {', '.join(chosen.labels)}"
-    change.begin_with_checks(tx, made, said, part_note(parent, whole, chosen.labels))
-    return _derived(tx, parent, made, built, title or f"part of {parent.id}")
-
-
-def _go_on_with_rest(
-    tx: Transaction, parent: Proposal, part: Proposal, built: Built, whole: Sequence[FileDiff]
-) -> Proposal:
-    """A new attempt of the parent's task, with what is left as its proposal."""
-    left = built.chosen.labels
-    task = tx.new_attempt(parent.task_id, note=part_note(parent, whole, left))
-    tx.set_task_base(task.id, built.base)
-    if built.base != parent.base_commit:
-        remember_part_base(tx, built.base, part.id)
-    change.begin_with_checks(tx, task, f"the rest of {parent.id}: {', '.join(left)}")
-    return _derived(tx, parent, task, built, f"the rest of {parent.id}")
+    change.begin_with_checks(tx, made, reason, built.note)
+    return _derived(tx, parent, made, built, title)
 
 
 def _derived(tx: Transaction, parent: Proposal, task: Task, built: Built, what: str) -> Proposal:
@@ -337,27 +326,43 @@ class KeepTests(PartVerb):
         )
         return Question(f"Keep {plural(len(paths), 'test')} with {proposal.id}?", lines, "keep")
 
-    async def perform(self, deps: Dependencies) -> Done:
-        parent = deps.reader.proposal(self.proposal)
-        self.require(deps.reader)
+    def build(self, deps: Dependencies, parent: Proposal) -> list[Built]:
+        """The whole, with the tests."""
+        from navigator.git.hunks import Chosen, all_labels
+        from navigator.git.private import FileChange
+
+        private, base = deps.private(deps.project(parent.project_id)), parent.base_commit
         tests = _chosen_tests(deps.reader, parent, self.tests)
-        async with deps.project_lock(parent.project_id):
-            built, whole = await asyncio.to_thread(_build_with_tests, deps, parent, tests)
-        paths = [made.path for made in tests]
+        changes = {made.path: FileChange(content=made.text.encode(), mode=None) for made in tests}
+        there = private.tree_entries(parent.tree).keys() & changes.keys()
+        if there:
+            raise Conflict(f"{parent.id} has {min(there)} already.")
+        tree, labels = private.write_tree(parent.tree, changes), all_labels(private.diff(base, parent.tree))
+        chosen = Chosen(tree, labels, (), (*parent.paths, *changes))
+        hint = f"Approve {parent.id} without the test."
+        return [_built(deps, parent, chosen, base, f"{parent.id} with its tests", hint)]
+
+    def keep(self, tx: Transaction, parent: Proposal, trees: Sequence[Built]) -> list[Proposal]:
+        (built,) = trees
+        paths = _added(parent, built.chosen.paths)
         what = f"{parent.id} with {', '.join(paths)}"
-        with deps.store.transaction() as tx:
-            # Checked again: the user may have decided while the tree was made.
-            self.model_copy(update={"tree": parent.tree}).require(deps.reader)
-            part = add_part(tx, parent, built, whole, what, "with a test of its finding")
-            said = f"{part.id} holds it, with {', '.join(paths)}."
-            decision = Decision(kind=DecisionKind.REJECT, note=said, tree=parent.tree, at=utc_now())
-            tx.add_decision(parent.id, decision)
-            change.reject(tx, parent.task_id, said)
-            tx.event("tests_kept", parent.task_id, parent.id, {"part": part.id, "tests": paths})
-        if not deps.conducting:
-            await check_now(deps, part.task_id)
-        part, task = deps.reader.proposal(part.id), deps.reader.task(part.task_id)
-        return done([part_told(part, task, what)], proposals=[part], tests=paths)
+        part = add_part(tx, parent, built, what, "with a test of its finding")
+        said = f"{part.id} holds it, with {', '.join(paths)}."
+        decision = Decision(kind=DecisionKind.REJECT, note=said, tree=parent.tree, at=utc_now())
+        tx.add_decision(parent.id, decision)
+        change.reject(tx, parent.task_id, said)
+        tx.event("tests_kept", parent.task_id, parent.id, {"part": part.id, "tests": paths})
+        return [part]
+
+    def became(self, deps: Dependencies, parent: Proposal, *made: Proposal) -> Done:
+        (part,) = made
+        paths = _added(parent, part.paths)
+        told = part_told(deps.reader, part, f"{parent.id} with {', '.join(paths)}")
+        return done([told], proposals=[part], tests=paths)
+
+
+def _added(parent: Proposal, paths: Sequence[str]) -> list[str]:
+    return [path for path in paths if path not in parent.paths]
 
 
 def _chosen_tests(reader: Reader, proposal: Proposal, wanted: Sequence[str]) -> list[Reproduction]:
@@ -381,24 +386,3 @@ def _chosen_tests(reader: Reader, proposal: Proposal, wanted: Sequence[str]) -> 
         why = "the tests of its findings fail on it" if here else "no test of an earlier finding passes on it"
         raise Conflict(f"{proposal.id} has no test to keep: {why}.")
     return [found[path] for path in (wanted or found)]
-
-
-def _build_with_tests(
-    deps: Dependencies, parent: Proposal, tests: Sequence[Reproduction]
-) -> tuple[Built, list[FileDiff]]:
-    """The proposal's tree with the tests, checked against the policy, and the proposal's own diff. Runs in a thread; writes the
-    private repository only."""
-    from navigator.git.hunks import Chosen, all_labels
-    from navigator.git.private import FileChange
-
-    private, base = deps.private(deps.project(parent.project_id)), parent.base_commit
-    changes = {made.path: FileChange(content=made.text.encode(), mode=None) for made in tests}
-    there = private.tree_entries(parent.tree).keys() & changes.keys()
-    if there:
-        raise Conflict(f"{parent.id} has {min(there)} already.")
-    tree = private.write_tree(parent.tree, changes)
-    what, hint = f"{parent.id} with its tests", f"Approve {parent.id} without the test."
-    policy = kept_tree(deps, parent, base, tree, what, hint)
-    whole = private.diff(base, parent.tree)
-    chosen = Chosen(tree, all_labels(whole), (), (*parent.paths, *changes))
-    return Built(chosen, base, private.diff(base, tree), policy), whole

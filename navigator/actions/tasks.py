@@ -1,27 +1,45 @@
-"""The verbs on tasks: cancel, retry, put away, link, and accept or dismiss what a scan suggests."""
+"""The verbs on tasks: cancel, retry, put away, link, accept or dismiss what a scan suggests; and queue new ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from navigator.actions.base import Done, Question, Subject, SubjectVerb, Told, Verb, done, plural, refusal_of
-from navigator.actions.deciding import state_words
-from navigator.journey.change import cancel, put_away
+from pydantic import Field, field_validator, model_validator
+
+from navigator.actions.base import (
+    Done,
+    Question,
+    SubjectVerb,
+    Told,
+    Verb,
+    done,
+    plural,
+    read_card,
+    refusal_of,
+)
+from navigator.actions.deciding import wrong_state
+from navigator.journey.change import MOST, cancel, put_away, variations
 from navigator.model.errors import Conflict, NavigatorError, UsageError
-from navigator.model.models import Suggestion, Task
+from navigator.model.json_text import MOST_FILES
+from navigator.model.models import Model, Project, Suggestion, Task, Variation
 from navigator.model.states import (
     CANCELLABLE_TASK_STATES,
+    REPORT_KINDS,
     RETRYABLE_TASK_STATES,
+    Complexity,
     ProposalState,
     SuggestionState,
     TaskKind,
     TaskState,
+    guess_kind,
 )
-from navigator.sheet.variants import why_it_waits
+from navigator.sheet.variants import variant_words, why_it_waits
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
 
@@ -33,10 +51,6 @@ class TaskVerb(SubjectVerb):
     """What became of each, after its id."""
 
     ids: tuple[str, ...]
-
-    @property
-    def subjects(self) -> Iterable[str]:
-        return self.ids
 
     async def perform(self, deps: Dependencies) -> Done:
         found = [deps.reader.task(identifier).id for identifier in dict.fromkeys(self.ids)]
@@ -67,20 +81,18 @@ class Cancel(TaskVerb):
     words = "cancelled"
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
         if on.state in CANCELLABLE_TASK_STATES:
             return None
         if on.state is TaskState.CANCELLED:
             return Conflict(f"{on.task} is already cancelled.")
-        hint = f"`navigator task show {on.task}` shows its history."
-        if on.approved:
-            hint = f"Take the approval back first: `navigator undo {on.proposal}`."
-        return Conflict(f"{on.task} cannot be cancelled; it is {state_words(on)}.", hint=hint)
+        hint = f"Take the approval back first: `navigator undo {on.proposal}`." if on.approved else ""
+        return wrong_state(on, f"{on.task} cannot be cancelled; it", hint)
 
     def question(self, reader: Reader) -> Question:
-        found = [Subject.read(reader, identifier) for identifier in self.ids]
+        found = [read_card(reader, identifier) for identifier in self.ids]
         lines = [f"{on.project}: {on.title}" for on in found]
-        if any(on.proposal for on in found):
+        if any(on.open for on in found):
             lines.append("An open proposal is dropped; a retry writes it again.")
         return Question(f"Cancel {', '.join(on.task for on in found)}?", tuple(lines), "cancel the task")
 
@@ -98,18 +110,15 @@ class Retry(TaskVerb):
     words = "queued again"
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
         if on.state in RETRYABLE_TASK_STATES:
             return None
-        hint = f"`navigator task show {on.task}` shows its history."
-        if on.waiting:
+        hint = ""
+        if on.to_decide:
             hint = f"To have the proposal written again: `navigator send-back {on.proposal} --note …`."
         elif on.state is TaskState.LANDED:
-            hint = f"Undo the landing first: `navigator undo {on.proposal or 'P…'}`."
-        return Conflict(
-            f"{on.task} cannot be retried; it is {state_words(on)}. Only a task that ended without landing can.",
-            hint=hint,
-        )
+            hint = f"Undo the landing first: `navigator undo {on.proposal}`."
+        return wrong_state(on, f"{on.task} cannot be retried: it has not ended, or has landed. It", hint)
 
     def move(self, tx: Transaction, task: Task) -> None:
         if task.ref:
@@ -130,15 +139,12 @@ class PutAway(TaskVerb):
     words = "put away"
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
         if on.state is TaskState.DONE:
             return Conflict(f"{on.task} is already put away.")
         if on.state is not TaskState.AWAITING_APPROVAL:
-            return Conflict(
-                f"{on.task} cannot be put away; it is {state_words(on)}.",
-                hint=f"`navigator task show {on.task}` shows its history.",
-            )
-        if on.waiting:
+            return wrong_state(on, f"{on.task} cannot be put away; it")
+        if on.to_decide:
             return Conflict(
                 f"{on.task} has a proposal that is waiting for a decision.",
                 hint=f"Approve, reject or send back {on.proposal} instead.",
@@ -177,13 +183,10 @@ class After(TaskVerb):
     after: tuple[str, ...] = ()
 
     @classmethod
-    def refuse_one(cls, on: Subject) -> NavigatorError | None:
+    def refuse_one(cls, on: Card) -> NavigatorError | None:
         if on.state is TaskState.QUEUED:
             return None
-        return Conflict(
-            f"{on.task} cannot be linked or freed; it is {state_words(on)}.",
-            hint=f"Only a queued task waits for others. `navigator task show {on.task}` shows its history.",
-        )
+        return wrong_state(on, f"Only a queued task waits for others; {on.task}")
 
     def refuse(self, reader: Reader) -> NavigatorError | None:
         if (refusal := super().refuse(reader)) is not None or self.after:
@@ -241,8 +244,14 @@ class Settle(Verb):
 
     async def perform(self, deps: Dependencies) -> Done:
         scan, found = self.chosen(deps.reader)
+        made: list[Task] = []
         with deps.store.transaction() as tx:
-            made = _accept(tx, scan, found) if self.accept else []
+            for one in found if self.accept else ():
+                same = one.model_dump(include={"kind", "complexity", "files"})
+                made.append(
+                    tx.add_task(scan.project_id, one.text, priority=scan.priority, origin=scan.id, **same)
+                )
+                tx.accept_suggestion(one, made[-1].id)
             if not self.accept:
                 tx.dismiss_suggestions(scan.id, scan.attempt, {one.rank for one in found})
             held = tx.read.suggestions(scan.id, attempt=scan.attempt)
@@ -289,19 +298,130 @@ class Settle(Verb):
         return scan, [by_rank[rank] for rank in dict.fromkeys(self.ranks)]
 
 
-def _accept(tx: Transaction, scan: Task, found: Sequence[Suggestion]) -> list[Task]:
-    """Queue a task for each; `origin` of each is the scan."""
-    made: list[Task] = []
-    for one in found:
-        new = tx.add_task(
-            scan.project_id,
-            one.text,
-            kind=one.kind,
-            complexity=one.complexity,
-            priority=scan.priority,
-            files=one.files,
-            origin=scan.id,
-        )
-        tx.accept_suggestion(one, new.id)
-        made.append(new)
-    return made
+# Queue tasks, all or none.
+
+TEXT_LIMIT = 20_000
+"""Characters in a task's text at most; more belongs in a file of the repository."""
+
+
+MOST_TASKS = 1_000
+"""Tasks in one request."""
+
+
+class NewTask(Model):
+    """A task as a client asks for it.
+
+    `after` are tasks that have to land, to be approved or to be done first: ids, or the `name`s of tasks in the same request.
+    `kind` is guessed from the text where it is not given.
+    `variants` of it are written, which differ in temperature; one of them is approved.
+    """
+
+    project: str
+    text: str
+    kind: TaskKind = TaskKind.IMPLEMENT
+    complexity: Complexity = Complexity.MEDIUM
+    priority: int = 0
+    files: tuple[str, ...] = Field(default=(), max_length=MOST_FILES)
+    name: str = Field(default="", max_length=200)
+    after: tuple[str, ...] = Field(default=(), max_length=MOST_FILES)
+    variants: int = Field(default=1, ge=1, le=MOST)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _guessed(cls, value: Any) -> Any:
+        if isinstance(value, dict) and value.get("kind") is None:
+            return value | {"kind": guess_kind(str(value.get("text", "")))}
+        return value
+
+    @model_validator(mode="after")
+    def _changes(self) -> Self:
+        if self.variants > 1 and (self.kind is TaskKind.SCAN or self.kind in REPORT_KINDS):
+            raise ValueError(f"has variants, and a {self.kind.value} ends without a change to choose")
+        return self
+
+    @field_validator("text")
+    @classmethod
+    def _some_text(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("is empty")
+        if len(value) > TEXT_LIMIT:
+            raise ValueError(f"has more than {TEXT_LIMIT} characters")
+        return value.strip()
+
+    @field_validator("files")
+    @classmethod
+    def _relative(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for path in value:
+            if not path or path.startswith("/") or ".." in path.split("/"):
+                raise ValueError(f"has {path!r}, which is not a path from the project's root")
+        return value
+
+
+class AddTasks(Verb):
+    """Queue them in their order, in one transaction: a task that cannot be queued queues none."""
+
+    op = "task.add"
+    misfit = f"A task has {', '.join(NewTask.model_fields)}. Nothing was queued."
+
+    tasks: tuple[NewTask, ...] = Field(max_length=MOST_TASKS)
+
+    async def perform(self, deps: Dependencies) -> Done:
+        projects = {task.project: deps.reader.project(task.project) for task in self.tasks}
+        added: list[list[str]] = []
+        with deps.store.transaction() as tx:
+            for task in self.tasks:
+                ways = _ways(deps, task)
+                same = task.model_dump(include={"kind", "complexity", "priority", "files"})
+                ids = [tx.add_task(projects[task.project].id, task.text, **same).id for _ in ways]
+                if len(ids) > 1:
+                    tx.make_variants(ids, ways)
+                added.append(ids)
+            _link(tx, self.tasks, added)
+            made = [tx.read.task(identifier) for ids in added for identifier in ids]
+        unknown = await asyncio.to_thread(_unknown_files, self.tasks, projects)
+        hints: dict[str, list[str]] = {}
+        for one in unknown:
+            line = f"{one['project']} has no file {one['path']}: a new file, or a typo?"
+            hints.setdefault(one["project"], []).append(line)
+        told = [Told(task.id, _queued(task), hint="\n".join(hints.get(task.project, ()))) for task in made]
+        return done(told, tasks=made, unknown_files=unknown)
+
+
+def _queued(task: Task) -> str:
+    """`queued for web as implement, after T3`."""
+    variant, after = variant_words(task), ", ".join(task.after)
+    said = f"queued for {task.project} as {task.kind.value}{f', {variant}' if variant else ''}"
+    return f"{said}, after {after}" if after else said
+
+
+def _ways(deps: Dependencies, task: NewTask) -> list[Variation]:
+    """How each variant of a task is written."""
+    if task.variants == 1:
+        return [Variation()]
+    writer = deps.settings.routing.writer(task.kind, task.complexity)
+    return variations(task.variants, deps.settings.server(writer).temperature)
+
+
+def _link(tx: Transaction, wanted: Sequence[NewTask], added: Sequence[Sequence[str]]) -> None:
+    """Have each task, all its variants, start after those that it names; of variants that are named, the first one stands
+    for all until one is approved."""
+    named: dict[str, list[str]] = {}
+    for task, ids in zip(wanted, added, strict=True):
+        if task.name:
+            named.setdefault(task.name, []).append(ids[0])
+    for task, ids in zip(wanted, added, strict=True):
+        after = [identifier for name in task.after for identifier in named.get(name, [name])]
+        for identifier in ids if after else ():
+            tx.link_task(identifier, after)
+
+
+def _unknown_files(wanted: Sequence[NewTask], projects: dict[str, Project]) -> list[dict[str, str]]:
+    """Files that a task names and its project does not have: new files, or typing errors."""
+    from navigator.git.facts import missing_paths
+
+    return [
+        {"project": task.project, "path": path}
+        for task in wanted
+        if task.files
+        for path in missing_paths(projects[task.project], task.files)
+    ]

@@ -12,11 +12,10 @@ import click
 
 from navigator.actions.approve import Approve
 from navigator.actions.base import Done, plural
-from navigator.actions.deciding import DecisionRow, Pinned, Reject, SendBack, decided
+from navigator.actions.deciding import DecisionRow, Pinned, Reject, SendBack, Undo, decided
 from navigator.actions.escalate import Escalate
 from navigator.actions.notes import MOST_PRECEDENTS, TOLD, WORDS, JudgeFinding
 from navigator.actions.split import Split
-from navigator.actions.undo import Undo
 from navigator.cli import output, session
 from navigator.cli.command import AtLeast1, Note, Value, command, given
 from navigator.config.guarded import read_file, write_file
@@ -168,18 +167,17 @@ def undo(ids: session.ProposalIds) -> None:
 
 
 @command(yes=True)
-def escalate(ids: session.ProposalIds, *, final: bool = False, withdraw: bool = False) -> None:
+def escalate(ids: session.ProposalIds, *, final: bool = False) -> None:
     """Have the reviewer read proposals next, which may cost a swap, or have the final model read them too.
 
     A proposal that waits for your decision gets a second verdict beside the first.
 
     Args:
         final: By the final model: shows first what leaves this machine.
-        withdraw: Take back what was asked for and has not begun.
     """
     with session.reading() as store:
         pinned = tuple(Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids))
-    session.carry_out(Escalate(proposals=pinned, final=final, withdraw=withdraw))
+    session.carry_out(Escalate(proposals=pinned, final=final))
 
 
 @command()

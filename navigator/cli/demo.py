@@ -149,7 +149,7 @@ def _use(paths: StatePaths) -> None:
 
 def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> None:
     """Create sample repositories and queue tasks on them, once per state folder."""
-    from navigator.actions.task_add import AddTasks
+    from navigator.actions.tasks import AddTasks
     from navigator.engine.acting import reading
     from navigator.rehearsal.samples import sample_projects, sample_questions, sample_tasks
 

@@ -6,17 +6,19 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from navigator.actions.project_check import CheckProject, ProjectChecked
-from navigator.actions.projects import AddProject, Landing, RemoveProjects, SetProject, untested
+from navigator.actions.projects import AddProject, CheckProject, Landing, RemoveProjects, SetProject, untested
+from navigator.actions.wire import Result
 from navigator.cli import output, session
 from navigator.cli.command import Commands, Folder, Value, command, given
 from navigator.git.facts import find_repositories, read_facts, repository_of
 from navigator.model.errors import NavigatorError, UsageError
+from navigator.model.models import Baseline
 from navigator.model.secrets import MOST_VALUES
 from navigator.model.states import CheckOutcome
 from navigator.model.text import plural, safe_line, safe_text
@@ -50,54 +52,52 @@ def check(name: session.ProjectName, *, set_: Annotated[str | None, Value("CMD")
     if tests:  # they may take minutes
         output.note(f"Running the tests on the base: `{safe_line(tests)}` …")
     done = session.act(CheckProject(name=name, command=set_))
-    found = ProjectChecked.model_validate(done.data)
-    output.show(found, _show_check)
-    if found.outcome is not CheckOutcome.PASSED:
-        sys.exit(1 if found.outcome is CheckOutcome.FAILED else 3)
+    baseline = Baseline.model_validate(done.data["baseline"]) if done.data["baseline"] else None
+    output.show(done.data, partial(_show_check, baseline))
+    if baseline is None or baseline.outcome is not CheckOutcome.PASSED:
+        sys.exit(1 if baseline and baseline.outcome is CheckOutcome.FAILED else 3)
 
 
-def _show_check(found: ProjectChecked) -> None:
-    output.say(f"{found.project}  base {found.base[:12]}")
-    for line in _surroundings(found) if found.baseline is not None else []:
+def _show_check(baseline: Baseline | None, found: Result) -> None:
+    output.say(f"{found['project']}  base {found['base'][:12]}")
+    for line in _surroundings(found) if baseline is not None else []:
         output.say(f"  {safe_line(line)}")
-    _show_outcome(found)
+    _show_outcome(found, baseline)
 
 
-def _surroundings(found: ProjectChecked) -> list[str]:
+def _surroundings(found: Result) -> list[str]:
     """What the tests ran in."""
-    sandbox, lines = found.sandbox, [f"command: {found.command}"]
-    if sandbox.unsandboxed:
+    sandbox, lines = found["sandbox"], [f"command: {found['command']}"]
+    if sandbox["unsandboxed"]:
         lines.append(
             "! runs UNSANDBOXED because of `[checks] unsandboxed`: code that a model wrote runs as you."
         )
-    elif sandbox.works:
-        group = ", in its own control group" if sandbox.control_group else ""
+    elif sandbox["works"]:
+        group = ", in its own control group" if sandbox["control_group"] else ""
         lines.append(f"sandbox: bubblewrap, no network, no home{group}")
     else:
-        lines += [f"✗ no sandbox: {sandbox.reason}", f"→ {sandbox.hint}"]
+        lines += [f"✗ no sandbox: {sandbox['reason']}", f"→ {sandbox['hint']}"]
     for title in ("dependencies", "mounts", "toolchains"):
-        if paths := getattr(found, title):
+        if paths := found[title]:
             lines.append(f"{title}, read-only inside: {', '.join(paths)}")
     lines += [
         f"! check_mounts lists {mount}, which does not exist or is a link of the repository."
-        for mount in found.mounts_absent
+        for mount in found["mounts_absent"]
     ]
-    if found.unredacted:
+    if found["unredacted"]:
         lines.append(
             f"! Files with secrets hold more than {MOST_VALUES:,} values: the rest is not redacted in what tests print."
         )
     return lines
 
 
-def _show_outcome(found: ProjectChecked) -> None:
-    baseline = found.baseline
+def _show_outcome(found: Result, baseline: Baseline | None) -> None:
     if baseline is None:
         output.say("– untested: the project has no test command.")
-        seems = f"It seems to be {found.proposed!r}. " if found.proposed else ""
-        save = f"navigator project check {found.project} --set {found.proposed!r}" if found.proposed else ""
-        output.say(
-            f"  {seems}Save and try it: {save or f'navigator project check {found.project} --set CMD'}"
-        )
+        proposed, name = found["proposed"], found["project"]
+        seems = f"It seems to be {proposed!r}. " if proposed else ""
+        save = f"navigator project check {name} --set {proposed!r}" if proposed else ""
+        output.say(f"  {seems}Save and try it: {save or f'navigator project check {name} --set CMD'}")
         return
     mark = {CheckOutcome.PASSED: "✓", CheckOutcome.FAILED: "✗"}.get(baseline.outcome, "–")
     line, _, rest = baseline.detail.partition("\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import click
 
@@ -16,10 +16,6 @@ from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.model.errors import ConfigError
 from navigator.model.states import Role
 from navigator.model.text import safe_text
-
-if TYPE_CHECKING:
-    from navigator.actions.preview import Preview, Trial
-
 
 LEAST_BUDGET = 1_000
 
@@ -107,17 +103,17 @@ def try_one(ids: TaskIds, *, prompt: Annotated[str, Value("NAME")] = "", role: R
     output.show({"trials": trials}, lambda _: list(map(_show_trial, trials)))
 
 
-def _show_trial(trial: Trial) -> None:
-    instead = "" if trial.place == trial.prompt.name else f" instead of {trial.place}"
-    output.say(f"{trial.task.id}  {trial.prompt.version}{instead}, for the {trial.role.value}", bold=True)
-    how = "counted" if trial.exact else "estimated"
-    for number, (messages, tokens) in enumerate(trial.conversations, 1):
-        part = f"part {number} of {len(trial.conversations)}: " if len(trial.conversations) > 1 else ""
-        output.say(f"  {part}{tokens:,} tokens ({how}); the server has room for {trial.room:,}.")
-        for message in messages:
+def _show_trial(trial: dict[str, Any]) -> None:
+    instead = "" if trial["stands_for"] == trial["prompt"] else f" instead of {trial['stands_for']}"
+    output.say(f"{trial['task']}  {trial['prompt_version']}{instead}, for the {trial['role']}", bold=True)
+    how, shown = "counted" if trial["exact"] else "estimated", trial["prompts"]
+    for number, one in enumerate(shown, 1):
+        part = f"part {number} of {len(shown)}: " if len(shown) > 1 else ""
+        output.say(f"  {part}{one['tokens']:,} tokens ({how}); the server has room for {trial['room']:,}.")
+        for message in one["messages"]:
             output.say(f"\n── {message['role']} ──", fg="cyan")
             output.emit(safe_text(message["content"]))
-    for words in trial.too_large:
+    for words in trial["too_large"]:
         output.say(f"  Too large: {words}.", fg="red")
 
 
@@ -136,32 +132,32 @@ def context(
 
     paths, settings = state_paths(), load_settings()
     with reading(paths) as store:
-        found = [preview(paths, settings, store, identifier, budget=budget) for identifier in ids]
+        found = [preview(paths, settings, store, identifier, budget=budget)[1] for identifier in ids]
     output.show({"contexts": found}, lambda _: list(map(_show_preview, found)))
 
 
-def _show_preview(shown: Preview) -> None:
-    source, made = shown.material.source, shown.material.prompted
-    chosen = made.context
-    output.say(f"{shown.material.task.id}  {source.project.name}  for {shown.model}", bold=True)
-    output.say(f"  base {source.treeish[:12]}: {shown.base_note}")
+def _show_preview(shown: dict[str, Any]) -> None:
+    output.say(f"{shown['task']}  {shown['project']}  for {shown['model']}", bold=True)
+    output.say(f"  base {shown['base'][:12]}: {shown['base_note']}")
     output.table(
-        shown.pieces,
-        ("part", lambda piece: piece.part),
-        ("tokens", lambda piece: f"{piece.tokens:,}"),
-        ("", lambda piece: "shared" if piece.shared else ""),
-        ("where", lambda piece: f"{piece.path}:{piece.lines}" if piece.lines else piece.path),
-        ("why", lambda piece: piece.why),
+        shown["pieces"],
+        ("part", lambda piece: piece["part"]),
+        ("tokens", lambda piece: f"{piece['tokens']:,}"),
+        ("", lambda piece: "shared" if piece["shared"] else ""),
+        ("where", lambda piece: f"{piece['path']}:{piece['lines']}" if piece["lines"] else piece["path"]),
+        ("why", lambda piece: piece["why"]),
     )
     output.say(
-        f"{made.tokens:,} tokens in total; context {chosen.tokens:,} of {chosen.budget:,},"
-        f" {chosen.shared_tokens:,} of them shared by all tasks on this base; the server has room for {made.room:,}."
+        f"{shown['tokens']:,} tokens in total; context {shown['context_tokens']:,} of {shown['budget']:,},"
+        f" {shown['shared_tokens']:,} of them shared by all tasks on this base; the server has room for {shown['room']:,}."
     )
-    how = "counted with the model's tokenizer" if shown.exact else f"estimated: {shown.why_estimate}"
+    how = "counted with the model's tokenizer" if shown["exact"] else f"estimated: {shown['why_estimate']}"
     output.say(f"Tokens: {how}.")
-    if chosen.left_out:
+    if shown["left_out"]:
         output.say("Left out, or shown in part:")
-        output.table(chosen.left_out, ("path", lambda left: left.path), ("why", lambda left: left.why))
-    if chosen.hidden:
-        told = "; ".join(f"{count} {reason}" for reason, count in chosen.hidden.items())
+        output.table(
+            shown["left_out"], ("path", lambda left: left["path"]), ("why", lambda left: left["why"])
+        )
+    if shown["hidden"]:
+        told = "; ".join(f"{count} {reason}" for reason, count in shown["hidden"].items())
         output.say(f"Never shown in this project: {told}.")

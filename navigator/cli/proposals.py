@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
-from navigator.actions.base import Subject, plural
+from navigator.actions.base import plural, read_card
 from navigator.actions.notes import MarkSeen
 from navigator.cli import output, session
 from navigator.cli.command import Value, command, given
@@ -246,7 +246,7 @@ def _show_review(store: Reader, proposal: Proposal, known: Card) -> None:
     from navigator.sheet.statistics.reviewer import scores, worth_of
 
     state = proposal.landing.state.value if proposal.landing else proposal.state.value
-    if newer := Subject.of(store, proposal).newer:
+    if newer := read_card(store, proposal.id).newer:
         state += f" by {newer}"
     batch = f", batch {proposal.batch}" if proposal.batch else ""
     output.say(f"  round {proposal.round}, {state}{batch}; checks: {checks_words(proposal)}")

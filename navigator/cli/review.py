@@ -114,7 +114,7 @@ def _show_reviews(documents: Sequence[dict[str, Any]], form: str) -> None:
     elif form == "sarif":
         output.print_json(words.sarif(documents))
     elif documents:
-        output.say(words.markdown(documents) if form == "markdown" else words.text(documents))
+        output.say(words.shown(documents, form))
 
 
 def _print_reviews(tasks: Sequence[str], form: str, fail_on: str | None, *, new: Collection[str]) -> None:

@@ -83,7 +83,7 @@ def ask(verb: V) -> V:
         if not sys.stdin.isatty():
             verb.require(store)
     for item in question.items:
-        confirmed(f"{item.title}. Have you looked at it?", item.lines)
+        confirmed(f"{item.title}. Have you looked at it?", ())
     confirmed(question.title, question.lines)
     return verb.answered(confirm=[item.key for item in question.items])
 

@@ -35,8 +35,7 @@ from navigator.sheet.statistics.page import (
     utc_text,
 )
 from navigator.sheet.statistics.pages import PAGES
-from navigator.sheet.statistics.reviewer import backtest_words, exam_tables, read_backtest
-from navigator.sheet.statistics.revise_rate import comparison
+from navigator.sheet.statistics.reviewer import backtest_words, comparison, exam_tables, read_backtest
 from navigator.store.reads.statistics import ALIASES, GROUPINGS
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def stats(
 
 
 def _look_for_reverts() -> None:
-    from navigator.actions.undo import LookForReverts
+    from navigator.actions.deciding import LookForReverts
 
     for one in session.act(LookForReverts()).told:
         output.note(str(one))

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import click
 
-from navigator.actions.task_add import AddTasks
-from navigator.actions.tasks import After, Cancel, PutAway, Retry, Settle
+from navigator.actions.tasks import AddTasks, After, Cancel, PutAway, Retry, Settle
 from navigator.cli import output, session
 from navigator.cli.command import Commands, Value, command, given
 from navigator.cli.project import project_of
@@ -19,12 +18,9 @@ from navigator.model.json_text import read_toml
 from navigator.model.models import Suggestion, Task
 from navigator.model.states import Complexity, TaskKind, TaskState
 from navigator.sheet.writing import (
-    agent_lines,
     agent_words,
-    agents_document,
     event_words,
     look_lines,
-    looks_document,
     looks_words,
 )
 from navigator.store.lock import read_holder
@@ -190,8 +186,8 @@ def show(identifier: session.TaskId) -> None:
             "proposals": store.proposals(task_id=held.id),
             "suggestions": store.suggestions(held.id, attempt=held.attempt),
             "events": store.task_events(held.id),
-            "looks": looks_document(looks),
-            "agent": agents_document(turns),
+            "looks": looks,
+            "agent": turns,
         }
     about = standing_lines(variants)
     if before:
@@ -202,7 +198,7 @@ def show(identifier: session.TaskId) -> None:
     if held.state is TaskState.QUEUED and unmet:
         about.append(why_it_waits(held.id, unmet))
     made = [f"before it wrote: {looks_words(looks)}", *indented(look_lines(looks))] if looks else []
-    made += [f"written by {agent_words(turns)}", *indented(agent_lines(turns))] if turns else []
+    made += [f"written by {agent_words(turns)}"] if turns else []
     output.show(document, lambda found: _say_task(found, about, made))
 
 

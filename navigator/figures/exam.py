@@ -66,7 +66,6 @@ class SourceScore:
     source: str
     faulty: bool
     right: Share
-    named: Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,23 +141,28 @@ def exam_scores(counts: Iterable[ExamCount], verdicts: Iterable[VerdictCount] = 
             continue  # no proof that the commit is faulty, or that the other is not
         groups[row.model, row.prompt_version].append(row)
     real = list(verdicts)
-    scores = [_score(group, real) for group in groups.values()]
+    scores = [exam_score(group, real, *reviewer) for reviewer, group in groups.items()]
     return tuple(sorted(scores, key=lambda score: score.newest, reverse=True))
 
 
-def _score(rows: Sequence[ExamCount], verdicts: Sequence[VerdictCount]) -> ExamScore:
-    first = rows[0]
+def exam_score(
+    rows: Sequence[ExamCount] = (),
+    verdicts: Sequence[VerdictCount] = (),
+    model: str = "",
+    prompt_version: str = "",
+) -> ExamScore:
+    """One reviewer's answers; of nobody before the first answer."""
     read = [row for row in rows if row.verdict is not Verdict.UNREVIEWED]
     basis, scored = _basis(read)
     sensitivity, specificity = _right(scored, faulty=True), _right(scored, faulty=False)
     youden = _youden(sensitivity, specificity)
-    revise = _revise_rate(first, verdicts)
+    revise = _revise_rate((model, prompt_version), verdicts)
     reason = _refusal(youden, revise)
     faulty, genuine = (None, None) if reason else prevalence(revise, sensitivity, specificity)
     verdict, why = _exam_verdict(youden, sensitivity.n + specificity.n, genuine)
     return ExamScore(
-        model=first.model,
-        prompt_version=first.prompt_version,
+        model=model,
+        prompt_version=prompt_version,
         answers=_sum(rows),
         unreviewed=_sum(rows) - _sum(read),
         basis=basis,
@@ -176,7 +180,7 @@ def _score(rows: Sequence[ExamCount], verdicts: Sequence[VerdictCount]) -> ExamS
         why=why,
         tokens=sum(row.tokens for row in rows),
         seconds=sum(row.seconds for row in rows),
-        newest=max(row.newest for row in rows),
+        newest=max((row.newest for row in rows), default=""),
     )
 
 
@@ -184,7 +188,7 @@ def _basis(read: Sequence[ExamCount]) -> tuple[str, list[ExamCount]]:
     """Which items the score is made of: one's own mistakes where there are enough, else all."""
     own = [row for row in read if row.source is not ExamSource.SYNTHETIC]
     if not own:
-        return FLATTERED, list(read)
+        return FLATTERED if read else "", list(read)
     read = own
     mistakes = [row for row in read if row.source is not ExamSource.MUTANT]
     if _sum(row for row in mistakes if row.faulty) >= ENOUGH_MISTAKES:
@@ -209,8 +213,7 @@ def _by_source(read: Sequence[ExamCount]) -> Iterable[SourceScore]:
         for faulty in (True, False):
             rows = [row for row in read if row.source is source and row.faulty is faulty]
             if rows:
-                named = _share_named(rows) if faulty else share(0, 0)
-                yield SourceScore(source.value, faulty, _right(rows, faulty=faulty), named)
+                yield SourceScore(source.value, faulty, _right(rows, faulty=faulty))
 
 
 def _by_size(scored: Sequence[ExamCount]) -> Iterable[SizeScore]:
@@ -225,12 +228,12 @@ def size_words(least: int) -> str:
     return {0: "<10", 10: "10–49", 50: "50–149"}.get(least, f"≥{least}")
 
 
-def _revise_rate(reviewer: ExamCount, verdicts: Sequence[VerdictCount]) -> Share:
+def _revise_rate(reviewer: tuple[str, str], verdicts: Sequence[VerdictCount]) -> Share:
     """REVISE among real first reviews by the same reviewer; self-reviews and unread answers are not counted."""
     rows = [
         row
         for row in verdicts
-        if (row.model, row.prompt_version) == (reviewer.model, reviewer.prompt_version)
+        if (row.model, row.prompt_version) == reviewer
         and not row.self_review
         and row.verdict is not Verdict.UNREVIEWED
     ]

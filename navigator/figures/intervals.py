@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import statistics
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 Z_95 = statistics.NormalDist().inv_cdf(0.975)
 """The 97.5 % point of the normal distribution: two-sided 95 %."""
@@ -34,7 +36,7 @@ def percent_of(share: float) -> int:
     return math.floor(100 * share + 0.5)
 
 
-def wilson(k: int, n: int, z: float = Z_95) -> tuple[float, float]:
+def wilson(k: int, n: int) -> tuple[float, float]:
     """The score interval of Wilson (1927) for `k` of `n`, without continuity correction.
 
     The lower limit of 0 of n is exactly 0 and the upper limit of n of n exactly 1; with n = 0 nothing is
@@ -43,7 +45,6 @@ def wilson(k: int, n: int, z: float = Z_95) -> tuple[float, float]:
     Args:
         k: successes.
         n: trials.
-        z: standard normal quantile; 1.96 (95 %) unless told.
 
     Raises:
         ValueError: k is not between 0 and n.
@@ -53,9 +54,9 @@ def wilson(k: int, n: int, z: float = Z_95) -> tuple[float, float]:
     if n == 0:
         return 0.0, 1.0
     share = k / n
-    spread = z * z / n
+    spread = Z_95 * Z_95 / n
     middle = share + spread / 2
-    half = z * math.sqrt(share * (1 - share) / n + spread / (4 * n))
+    half = Z_95 * math.sqrt(share * (1 - share) / n + spread / (4 * n))
     low = 0.0 if k == 0 else (middle - half) / (1 + spread)
     high = 1.0 if k == n else (middle + half) / (1 + spread)
     return low, high
@@ -74,8 +75,6 @@ def needed(half_width: float, rate: float = 0.35) -> int:
         half_width: e.g. 0.10 for "±10 points".
         rate: what the proportion is thought to be.
     """
-    if not 0 < half_width < 1:
-        raise ValueError("a half width lies between 0 and 1")
     return math.ceil(rate * (1 - rate) * (Z_95 / half_width) ** 2)
 
 
@@ -95,13 +94,9 @@ def percentile(values: Sequence[float], fraction: float) -> float:
     This is type 7 of Hyndman and Fan (1996), the default of NumPy and R: of sorted x_0 … x_(n-1) the value
     at position fraction · (n - 1).
 
-    Raises:
-        ValueError: there are no values, or the fraction is not between 0 and 1.
+    Args:
+        values: at least one.
     """
-    if not values:
-        raise ValueError("no values, no percentile")
-    if not 0 <= fraction <= 1:
-        raise ValueError("a fraction lies between 0 and 1")
     ordered = sorted(values)
     position = fraction * (len(ordered) - 1)
     below = math.floor(position)
@@ -152,7 +147,7 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
 # Two proportions against each other: the difference with its interval, and exact tests of pairs.
 
 
-def newcombe(k1: int, n1: int, k2: int, n2: int, z: float = Z_95) -> tuple[float, float]:
+def newcombe(k1: int, n1: int, k2: int, n2: int) -> tuple[float, float]:
     """The interval for the difference k1/n1 - k2/n2 from both Wilson intervals, without continuity correction.
 
     Method 10 of Newcombe, Statistics in Medicine 17 (1998) 873-890. Where one n is 0: (-1, 1).
@@ -160,12 +155,11 @@ def newcombe(k1: int, n1: int, k2: int, n2: int, z: float = Z_95) -> tuple[float
     Args:
         k1, k2: successes.
         n1, n2: trials.
-        z: standard normal quantile; 1.96 (95 %) unless told.
 
     Raises:
         ValueError: a k is not between 0 and its n.
     """
-    (low1, high1), (low2, high2) = wilson(k1, n1, z), wilson(k2, n2, z)
+    (low1, high1), (low2, high2) = wilson(k1, n1), wilson(k2, n2)
     if not n1 or not n2:
         return -1.0, 1.0
     p1, p2 = k1 / n1, k2 / n2
@@ -182,12 +176,7 @@ def sign_test(wins: int, losses: int) -> float:
     """Exact two-sided p of `wins` against `losses` when both are equally likely; ties are left out by the caller.
 
     This is the binomial test at one half; with discordant pairs as its two counts it is the exact McNemar test.
-
-    Raises:
-        ValueError: a count is negative.
     """
-    if min(wins, losses) < 0:
-        raise ValueError("counts are not negative")
     n = wins + losses
     tail = sum(math.comb(n, k) for k in range(min(wins, losses) + 1))
     return min(1.0, tail / (1 << n) * 2)
@@ -201,14 +190,13 @@ def discordant_needed(level: float = 0.05) -> int:
     return n
 
 
+@cache
 def _tail(n: int, share: float, level: float) -> float:
     """The chance that the test rejects on `n` discordant pairs, each being the first one's with `share`."""
-    few, below = 0, math.ldexp(1.0, -n) if n < 1_000 else 0.0
-    term = below
+    few, below = 0, _binomial(n, 0, 0.5)
     while 2 * below < level and few <= n // 2:
         few += 1
-        term = term * (n - few + 1) / few if term else _binomial(n, few, 0.5)
-        below += term
+        below += _binomial(n, few, 0.5)
     return sum(_binomial(n, k, share) + _binomial(n, n - k, share) for k in range(few))
 
 
@@ -222,51 +210,26 @@ def _binomial(n: int, k: int, p: float) -> float:
 def power(n: int, first_only: float, second_only: float, level: float = 0.05) -> float:
     """The chance that the exact McNemar test rejects on `n` pairs, before any of them is seen.
 
+    Numbers of discordant pairs beyond six standard deviations are left out.
+
     Args:
         first_only: the share of pairs where only the first succeeds; `second_only` where only the second does.
-
-    Raises:
-        ValueError: the shares are no shares.
     """
     apart = first_only + second_only
-    if min(first_only, second_only) < 0 or not 0 < apart <= 1:
-        raise ValueError("the shares of discordant pairs lie between 0 and 1, and so does their sum")
-    return _power(n, apart, first_only / apart, level, {})
-
-
-def _power(n: int, apart: float, share: float, level: float, tails: dict[int, float]) -> float:
-    """`power`, with the tails that were computed before. Numbers of pairs beyond six standard deviations are left out."""
     middle, wide = n * apart, 6 * math.sqrt(n * apart * (1 - apart)) + 3
-    total = 0.0
-    for m in range(max(1, int(middle - wide)), min(n, int(middle + wide)) + 1):
-        if m not in tails:
-            tails[m] = _tail(m, share, level)
-        total += _binomial(n, m, apart) * tails[m]
-    return min(1.0, total)
+    likely = range(max(1, int(middle - wide)), min(n, int(middle + wide)) + 1)
+    return min(1.0, sum(_binomial(n, m, apart) * _tail(m, first_only / apart, level) for m in likely))
 
 
 def pairs_needed(
-    first_only: float, second_only: float, *, wanted: float = 0.8, level: float = 0.05, most: int = 3_000
+    first_only: float, second_only: float, *, wanted: float = 0.8, most: int = 3_000
 ) -> int | None:
     """About how many pairs give that power; None where `most` do not.
 
     Power goes up in small saw teeth, so the smallest number may be a few pairs away.
     """
-    apart = first_only + second_only
-    tails: dict[int, float] = {}
-
-    def enough(n: int) -> bool:
-        return _power(n, apart, first_only / apart, level, tails) >= wanted
-
-    low, high = 1, 2
-    while not enough(high):
-        low, high = high, 2 * high
-        if high > most:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    found = 1 + bisect_left(range(1, most + 1), wanted, key=lambda n: power(n, first_only, second_only))
+    return found if found <= most else None
 
 
 def paired_difference(both: int, first: int, second: int, none: int) -> tuple[float, float, float]:
@@ -275,14 +238,9 @@ def paired_difference(both: int, first: int, second: int, none: int) -> tuple[fl
     Method 10 of Newcombe, Statistics in Medicine 17 (1998) 2635-2650: both Wilson intervals, joined by the correlation.
 
     Args:
-        both, first, second, none: pairs where both succeed, only the first, only the second, neither.
-
-    Raises:
-        ValueError: there is no pair.
+        both, first, second, none: pairs where both succeed, only the first, only the second, neither; at least one.
     """
     n = both + first + second + none
-    if n < 1:
-        raise ValueError("there is no pair")
     (low1, high1), (low2, high2) = wilson(both + first, n), wilson(both + second, n)
     p1, p2 = (both + first) / n, (both + second) / n
     across = float(both * none - first * second)

@@ -89,6 +89,7 @@ def _row(group: str, counts: Sequence[VerdictCount]) -> RateRow:
     revise = _sum(row for row in read if row.verdict is Verdict.REVISE)
     n = _sum(read)
     low, high = wilson(revise, n)
+    known = n >= ANECDOTAL_BELOW and 0 < revise < n
     return RateRow(
         group=group,
         n=n,
@@ -103,19 +104,13 @@ def _row(group: str, counts: Sequence[VerdictCount]) -> RateRow:
         else None,
         note="anecdotal" if n < ANECDOTAL_BELOW else "",
         versions=len({versions_of(row) for row in counts}),
-        more_for_10=max(0, verdicts_needed(0.10, revise, n) - n),
+        more_for_10=max(0, needed(0.10, revise / n if known else ASSUMED_RATE) - n),
     )
 
 
 def versions_of(row: Versions) -> Versions:
     """The versions alone of a count that has them: equal for counts that may be pooled."""
     return Versions(**{name: getattr(row, name) for name in Versions.model_fields})
-
-
-def verdicts_needed(half_width: float, revise: int, n: int) -> int:
-    """How many verdicts make a 95 % interval of ± `half_width`, judging by `revise` of `n`; with few, by `ASSUMED_RATE`."""
-    known = n >= ANECDOTAL_BELOW and 0 < revise < n
-    return needed(half_width, revise / n if known else ASSUMED_RATE)
 
 
 def _sum(counts: Iterable[VerdictCount]) -> int:

@@ -74,53 +74,6 @@ def swap_stats(swaps: Iterable[Swap]) -> tuple[Direction, ...]:
     return tuple(_direction(groups[key]) for key in sorted(groups))
 
 
-@dataclass(frozen=True, slots=True)
-class RoundTrip:
-    """All round trips of one strategy: a swap to the reviewer and the next swap of the same session, back.
-
-    Attributes:
-        seconds: of both swaps together; the time between them is not counted.
-        phases: both swaps' seconds in each phase, summarised over the round trips that had it.
-    """
-
-    strategy: str
-    seconds: Durations
-    phases: dict[str, Durations]
-
-
-def round_trips(swaps: Iterable[Swap]) -> tuple[RoundTrip, ...]:
-    """Round trips by strategy.
-
-    Swaps are paired in the order in which they were made. Both have to be done; a failed or an external swap between them,
-    or the end of the session, leaves the first one without a partner.
-    """
-    groups: defaultdict[str, list[tuple[Swap, Swap]]] = defaultdict(list)
-    there: Swap | None = None
-    for swap in sorted(swaps, key=lambda swap: swap.id):
-        ours = swap.made_by != OUTSIDE and swap.outcome == DONE and swap.session > 0
-        if ours and there is not None and _returns(swap, there):
-            groups[swap.strategy].append((there, swap))
-        outward = swap.from_role is Role.GENERATOR and swap.to_role is Role.REVIEWER
-        there = swap if ours and outward else None
-    return tuple(
-        RoundTrip(
-            strategy=strategy,
-            seconds=_summary([one.seconds + other.seconds for one, other in pairs]),
-            phases=_phases([(*one.phases, *other.phases) for one, other in pairs]),
-        )
-        for strategy, pairs in sorted(groups.items())
-    )
-
-
-def _returns(swap: Swap, there: Swap) -> bool:
-    """Whether a swap leads back from where the one before it led, in the same session and in the same way."""
-    back = swap.from_role is Role.REVIEWER and swap.to_role is Role.GENERATOR
-    return back and (swap.session, swap.strategy) == (
-        there.session,
-        there.strategy,
-    )
-
-
 def usual_swap(swaps: Sequence[Swap], origin: str, to: str, strategy: str = "") -> Direction | None:
     """What a swap from one role to another took here; None when none was measured.
 

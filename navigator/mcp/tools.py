@@ -169,7 +169,7 @@ class Tools:
 
         A local model writes the change later and another reviews it; only the developer approves it.
         """
-        from navigator.actions.task_add import AddTasks
+        from navigator.actions.tasks import AddTasks
 
         self._count()
         task = {"project": project, "text": text, "kind": kind, "files": files}

@@ -10,16 +10,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
-from html import escape
-from importlib import resources
 from typing import Any
 from unicodedata import east_asian_width
 
 from navigator.model.models import Event, Finding, utc_now
-from navigator.model.states import REPRODUCED, Judgement, RevisedOutcome, TaskState
+from navigator.model.states import REPRODUCED, RevisedOutcome, TaskState
 from navigator.model.text import SIMULATED, duration, plural, safe_line
 from navigator.sheet.finish import UNTIL
 from navigator.sheet.marks import Kind, careful_paths, left_out, marks
+from navigator.sheet.reviews import rendered
 from navigator.sheet.statistics.cost import Cost, read_costs
 from navigator.sheet.statistics.page import PageQuestion, Table, drawn, utc_text
 from navigator.sheet.statistics.pages import SUMMARY
@@ -70,7 +69,6 @@ class Account:
             `batch` of them, once they were looked at, and never those that touch `careful` paths.
         troubles: what is over last, and before it what stopped tasks.
         prevented: findings that a test reproduced and a revision repaired.
-        wrong: findings that the developer judged wrong.
     """
 
     since: str
@@ -82,7 +80,6 @@ class Account:
     careful: tuple[str, ...]
     troubles: tuple[Trouble, ...]
     prevented: tuple[str, ...]
-    wrong: tuple[str, ...]
     cost: Cost
 
     def document(self) -> dict[str, Any]:
@@ -103,7 +100,7 @@ def account(reader: Reader, since: str = "", redact: Callable[[str], str] = str)
     since = since or newest_night(reader)
     cards = [one for one in reader.cards(since) if one.since >= since and one.state is not TaskState.QUEUED]
     waits = waiting(reader)
-    events = [event for event in reader.events_of((*_FAULTS, *_FINDINGS), 0) if event.at >= since]
+    events = [event for event in reader.events_of((*_FAULTS, "reproduction_revised"), 0) if event.at >= since]
     troubles = [replace(one, what=redact(one.what)) for one in (*_merged(_faults(events)), *_stopped(cards))]
     careful = [f"{one.id} {' '.join(paths)}" for one in waits if (paths := careful_paths(one))]
     return Account(
@@ -116,7 +113,6 @@ def account(reader: Reader, since: str = "", redact: Callable[[str], str] = str)
         careful=tuple(map(redact, careful)),
         troubles=tuple(sorted(troubles, key=lambda one: (one.over != "", one.tasks > 0, one.at))),
         prevented=tuple(map(redact, _prevented(reader, events))),
-        wrong=tuple(map(redact, _judged_wrong(reader, events))),
         cost=read_costs(reader, since),
     )
 
@@ -144,7 +140,6 @@ def _became(card: Card) -> str:
 # What went wrong
 
 _FAULTS = ("server_died", "server_problem", "given_up", "disk_low", "disk_free", "resident", "swap_added")
-_FINDINGS = ("reproduction_revised", "finding_judged")
 
 
 def _faults(events: Sequence[Event]) -> Iterator[Trouble]:
@@ -216,19 +211,8 @@ def _prevented(reader: Reader, events: Iterable[Event]) -> Iterator[str]:
                 yield _remark(held.proposal_id, task.project, held.finding)
 
 
-def _judged_wrong(reader: Reader, events: Iterable[Event]) -> Iterator[str]:
-    judged = (one for one in events if one.kind == "finding_judged")
-    for name in dict.fromkeys(one.proposal_id for one in judged):
-        made = reader.proposal(name)
-        read = [review for review in (made.review, made.final_review, made.own_review) if review]
-        for finding in (finding for review in read for finding in review.findings):
-            if finding.judged and finding.judged.judgement is Judgement.WRONG:
-                yield _remark(name, made.project, finding)
-
-
 def _remark(proposal: str, project: str, finding: Finding) -> str:
-    note = finding.judged.note if finding.judged else ""
-    return f"{proposal} {project} {finding.path}: {finding.message}{f' ({note})' if note else ''}"
+    return f"{proposal} {project} {finding.path}: {finding.message}"
 
 
 # In words
@@ -246,8 +230,7 @@ def table(found: Account, projects: int | None = None, troubles: int | None = No
         "careful": [_careful(found)] if found.careful else [],
         "went wrong": _troubles(found, troubles),
         "done": _works(found, projects),
-        "prevented": _remarks(found.prevented, "with a failing test, repaired in time", short),
-        "disputed": _remarks(found.wrong, "wrong by your judgement", short),
+        "prevented": _remarks(found.prevented, short),
         "cost": [_cost(found.cost)],
     }
     facts = ((name if not place else "", said) for name in told for place, said in enumerate(told[name]))
@@ -315,9 +298,9 @@ def _troubles(found: Account, most: int | None) -> Iterator[str]:
         yield f"and {len(found.troubles) - most} more: `navigator report FILE.html` has them all"
 
 
-def _remarks(of: Sequence[str], said: str, short: bool) -> Iterator[str]:
+def _remarks(of: Sequence[str], short: bool) -> Iterator[str]:
     if of:
-        yield f"{plural(len(of), 'finding')} {said}"
+        yield f"{plural(len(of), 'finding')} with a failing test, repaired in time"
     for one in of[:2] if short else of:
         yield _ellipsis(one, _LINE) if short else one
 
@@ -339,10 +322,6 @@ def _clock(at: str) -> str:
     return f"{_local(at):%H:%M}"
 
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""What a browser may load for the page: nothing."""
-
-
 def report(reader: Reader, since: str, redact: Callable[[str], str]) -> str:
     """The report as an HTML document.
 
@@ -350,27 +329,14 @@ def report(reader: Reader, since: str, redact: Callable[[str], str]) -> str:
         since: a UTC time, from which on the account tells; "": of the newest night.
         redact: takes secrets out of a text: the page is made to be passed on.
     """
-
-    def text(value: str) -> str:
-        return escape(safe_line(redact(value)))
-
     with reader.snapshot():
         tables = (
             table(account(reader, since)),
             _waiting_table(reader),
             *drawn(SUMMARY.read(reader, PageQuestion())),
         )
-    simulated = f'<p class="simulated">{SIMULATED}</p>' if reader.rehearsal else ""
-    style = resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>Navigator report</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        f"<header><h1>Navigator report</h1>{simulated}</header>\n<main>\n"
-        f"{''.join(_section(one, text) for one in tables)}</main>\n</body>\n</html>\n"
-    )
+    filters = {"clean": lambda value: safe_line(redact(value))}
+    return rendered("report.html", filters, tables=tables, rehearsal=reader.rehearsal, simulated=SIMULATED)
 
 
 def _waiting_table(reader: Reader) -> Table:
@@ -380,9 +346,3 @@ def _waiting_table(reader: Reader) -> Table:
         said = "; ".join([one["title"], *(mark["words"] for mark in one["marks"]), one["to_do"]])
         facts.append((one["id"], f"{one['says']}, {one['project']}: {said}"))
     return Table("WHAT WAITS FOR YOU?", answer="" if facts else "Nothing waits for you.", facts=tuple(facts))
-
-
-def _section(one: Table, text: Callable[[str], str]) -> str:
-    facts = "".join(f"<dt>{text(name)}</dt><dd>{text(words)}</dd>" for name, words in one.facts)
-    answer = f"<p>{text(one.answer)}</p>" if one.answer else ""
-    return f"<section><h2>{text(one.title)}</h2>{answer}{f'<dl>{facts}</dl>' if facts else ''}</section>\n"

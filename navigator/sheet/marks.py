@@ -270,7 +270,8 @@ def batch_choice(reader: Reader, confirmed: Collection[str] = (), *, unseen: boo
         confirmed: items that the developer has looked at, `RULE:PATH` or `P7:RULE:PATH`.
         unseen: cover what was not looked at too.
     """
-    known = facts_of(reader, [one.id for one in waiting_proposals(reader)])
+    waiting = [card for card in reader.cards(NEVER) if card.with_you]
+    known = with_others(sorted(waiting, key=lambda one: not careful_paths(one)), waiting)
     shared = shared_items(known)
     found = [(of, left_out(of, confirmed, shared, unseen=unseen)) for of in known]
     return BatchChoice(
@@ -289,22 +290,31 @@ def waiting_proposals(reader: Reader, project: str | None = None) -> list[Propos
     return sorted((one for one in found if one.task_id in waiting), key=lambda one: not careful_paths(one))
 
 
+NEVER = "9999"
+"""A time after which nothing has ended yet."""
+
 Tips = Mapping[tuple[int, str], str]
 """Where the bases are now (`sheet.waiting.tips`)."""
 
 
 def facts_of(reader: Reader, proposals: Iterable[str], tips: Tips | None = None) -> list[Card]:
-    """What is known of each proposal, with the others that wait held against it.
+    """What is known of each proposal, held against the others that wait; see `with_others`."""
+    return with_others(reader.cards_about(proposals), reader.cards(NEVER), tips)
+
+
+def with_others(cards: Iterable[Card], live: Iterable[Card], tips: Tips | None = None) -> list[Card]:
+    """The same with what overlaps them, how many other variants wait, and whether their projects' bases have moved.
 
     Args:
+        live: among which are all that wait for a decision.
         tips: None does not look at the repositories.
     """
-    waiting = reader.cards_about(one.id for one in waiting_proposals(reader))
+    waiting = [card for card in live if card.with_you]
     overlaps = overlapping(places_of(waiting))
     variants = Counter(card.variant_of for card in waiting if card.variant_of)
     return [
         replace(beside(card, overlaps, tips or {}), rivals=max(0, variants[card.variant_of] - 1))
-        for card in reader.cards_about(proposals)
+        for card in cards
     ]
 
 

@@ -6,7 +6,7 @@ Every other form is made of these documents, so nothing else has to be redacted.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -101,63 +101,35 @@ def unread(documents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 # Reviews for people: as lines of text, and as Markdown in which nothing that a model or an author wrote is markup.
 
-_OWN = "Self-reviewed: {} wrote this change and reviewed it. It misses its own mistakes."
 _MARKUP = patterns.compile(r"([\\`*_{}\[\]<>()#+!|~&@-])")
 
 
-def text(documents: Sequence[dict[str, Any]]) -> str:
-    """A block for each review: what, verdict, summary, findings."""
-    return "\n\n".join("\n".join(_review_lines(one)) for one in documents)
+def shown(documents: Sequence[dict[str, Any]], form: str) -> str:
+    """What, verdict, summary and findings of each, by the template of a form: "text", or "markdown" for a pull request."""
+    return rendered(form, reviews=documents).strip("\n")
 
 
-def _review_lines(one: dict[str, Any]) -> Iterator[str]:
-    marks = ("  REHEARSAL" if one["rehearsal"] else "") + ("  self-reviewed" if one["self_review"] else "")
-    yield f"{one['proposal']}  {one['project']}  {safe_line(one['ref'])}  {_verdict_words(one)}{marks}  {safe_line(one['title'])}"
-    if one["self_review"]:
-        yield f"  {_OWN.format(safe_line(one['model']))}"
-    if said := one["summary"] or one["reason"]:
-        yield f"  {safe_line(said)}"
-    for finding in one["findings"]:
-        counts = "" if finding["anchored"] else f"  ({finding['unanchored']}: it does not count)"
-        quote = f"  {safe_line(finding['quote'].strip())}" if finding["quote"] else ""
-        yield f"  {safe_line(_where(finding)) or 'the whole change'}{quote}"
-        yield f"    {finding['severity']}, {finding['criterion']}: {safe_line(finding['message'])}{counts}"
-        if finding["trigger"]:
-            yield f"    when: {safe_line(finding['trigger'])}"
-    if not one["findings"] and one["verdict"]:
-        yield "  No findings."
+def rendered(template: str, filters: Mapping[str, Callable[[str], str]] | None = None, **values: Any) -> str:
+    """A template of this package with values; in HTML they are escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
-
-def markdown(documents: Sequence[dict[str, Any]]) -> str:
-    """The same as Markdown, for a pull request or an issue."""
-    return "\n".join(line for one in documents for line in _marked(one))
-
-
-def _marked(one: dict[str, Any]) -> Iterator[str]:
-    yield f"## {_escaped(one['ref'])}: {_verdict_words(one)}"
-    yield ""
-    yield f"{_escaped(one['title'])} (+{one['added']} −{one['removed']})"
-    if one["rehearsal"]:
-        yield ""
-        yield "**Simulated**: reviewed by the rehearsal, not by a model."
-    if one["self_review"]:
-        yield ""
-        yield _escaped(_OWN.format(one["model"]))
-    if said := one["summary"] or one["reason"]:
-        yield ""
-        yield _escaped(said)
-    yield ""
-    for finding in one["findings"]:
-        counts = "" if finding["anchored"] else f" ({finding['unanchored']}: it does not count)"
-        head = f"- **{finding['severity']}**, {finding['criterion']}, {_code(_where(finding))}{counts}"
-        yield f"{head}: {_escaped(finding['message'])}"
-        if finding["trigger"]:
-            yield f"  When: {_escaped(finding['trigger'])}"
-        if finding["quote"]:
-            yield f"  {_code(finding['quote'].strip())}"
-    if not one["findings"] and one["verdict"]:
-        yield "No findings."
-    yield ""
+    made = Environment(
+        loader=PackageLoader(__package__),
+        undefined=StrictUndefined,
+        autoescape=template.endswith(".html"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters |= {
+        "line": safe_line,
+        "escaped": _escaped,
+        "code": _code,
+        "verdict": _verdict_words,
+        "where": _where,
+    }
+    made.filters |= filters or {}
+    return made.get_template(template).render(values)
 
 
 def _verdict_words(one: dict[str, Any]) -> str:
@@ -216,14 +188,8 @@ def sarif(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "invocations": [{"executionSuccessful": not notices, "toolExecutionNotifications": notices}],
         "columnKind": "unicodeCodePoints",
         "results": [_result(one, finding, places) for one in documents for finding in one["findings"]],
-        "properties": {"reviews": [_review_json(one) for one in documents]},
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-def _review_json(one: dict[str, Any]) -> dict[str, Any]:
-    names = ("ref", "project", "proposal", "base_commit", "head", "verdict", "model", "prompt_version")
-    return {name: one[name] for name in names} | {"simulated": one["rehearsal"]}
 
 
 def _notice(one: dict[str, Any]) -> dict[str, Any]:

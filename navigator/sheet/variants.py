@@ -15,7 +15,6 @@ from navigator.model.states import (
     TaskState,
     Verdict,
 )
-from navigator.sheet.waiting import reading_words
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
@@ -68,11 +67,6 @@ class VariantStanding:
     card: Card
 
     @property
-    def id(self) -> str:
-        """The proposal's, or the task's where there is none."""
-        return self.card.proposal or self.task.id
-
-    @property
     def waiting(self) -> bool:
         """Whether it can be decided on."""
         return bool(self.card.proposal) and self.task.state is TaskState.AWAITING_APPROVAL
@@ -82,13 +76,8 @@ class VariantStanding:
         """`P7 APPROVE`, `T8 generating`."""
         if self.waiting:
             said = self.card.verdict.value if self.card.verdict else "not reviewed"
-            return f"{self.id} {said}{', a check fails' if self.card.failed else ''}"
-        return f"{self.id} {self.task.state.value.replace('_', ' ')}"
-
-    @property
-    def more(self) -> str:
-        """What it is ranked by, or why it ended."""
-        return reading_words(self.card) if self.waiting else self.task.reason
+            return f"{self.card.proposal} {said}{', a check fails' if self.card.failed else ''}"
+        return f"{self.card.proposal or self.task.id} {self.task.state.value.replace('_', ' ')}"
 
 
 def standings(reader: Reader, first: str) -> list[VariantStanding]:
@@ -105,22 +94,33 @@ def variant_words(task: Task) -> str:
 
 
 def standing_lines(found: Sequence[VariantStanding]) -> list[str]:
-    """One line per variant: its place, how it stands, and how it was written."""
-    return [
-        f"{one.words} · variant {one.task.variant}, {one.task.variation.words}{f' · {one.more}' if one.more else ''}"
-        for one in found
-    ]
+    """One line per variant: its place, how it stands, how it was written, and its size, or why it ended."""
+    lines = []
+    for one in found:
+        tests = ", tests pass" if one.card.tests is CheckOutcome.PASSED else ""
+        size = f"+{one.card.added} −{one.card.removed}{tests}"
+        more = size if one.waiting else one.task.reason
+        about = (one.words, f"variant {one.task.variant}, {one.task.variation.words}", more)
+        lines.append(" · ".join(filter(None, about)))
+    return lines
 
 
 def approved_variant(reader: Reader, proposal: Proposal) -> str:
     """The other variant of a proposal's task that is approved or has landed; "" where none is."""
-    for task in reader.variants(proposal.variant_of) if proposal.variant_of else ():
-        if task.id == proposal.task_id or task.state not in (TaskState.APPROVED, TaskState.LANDED):
-            continue
-        for other in reader.proposals({ProposalState.DECIDED, ProposalState.LANDED}, task_id=task.id):
-            if other.decision is not None and other.decision.kind is DecisionKind.APPROVE:
-                return other.id
-    return ""
+    others = reader.variants(proposal.variant_of) if proposal.variant_of else ()
+    found = (
+        approved_change(reader, task.id)
+        for task in others
+        if task.id != proposal.task_id and task.state in (TaskState.APPROVED, TaskState.LANDED)
+    )
+    return next((one.id for one in found if one is not None), "")
+
+
+def approved_change(reader: Reader, task: str) -> Proposal | None:
+    """The newest proposal of a task that was approved; None where none was."""
+    made = reader.proposals({ProposalState.DECIDED, ProposalState.LANDED}, task_id=task)
+    approved = [one for one in made if one.decision and one.decision.kind is DecisionKind.APPROVE]
+    return approved[-1] if approved else None
 
 
 # Linked tasks: what one comes after, and why it does not start yet, in words.
@@ -141,17 +141,11 @@ def why_it_waits(task: str, waits: Iterable[tuple[str, TaskState]]) -> str:
     said = "; ".join(f"{other} is {state.value.replace('_', ' ')}" for other, state in held)
     stuck = [other for other, state in held if state in ENDED]
     if not stuck:
-        have = "has" if len(held) == 1 else "have"
-        return f"It starts when {_joined_names(other for other, _ in held)} {have} landed, or been approved: {said}."
+        return f"It starts when these have landed or been approved: {said}."
     return (
         f"It waits, and will not start by itself: {said}. `navigator task retry {' '.join(stuck)}` tries again; "
         f"`navigator task after {task}` starts it all the same."
     )
-
-
-def _joined_names(ids: Iterable[str]) -> str:
-    found = list(ids)
-    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
 
 
 def predecessor_words(found: Iterable[Predecessor], project: int) -> str:
@@ -164,12 +158,5 @@ def predecessor_words(found: Iterable[Predecessor], project: int) -> str:
 
 def changes_before(reader: Reader, task: str) -> list[Proposal]:
     """The approved changes of the tasks that one comes after; those that ended without a change have none."""
-    made = []
-    for one in reader.predecessors(task):
-        kept = [
-            proposal
-            for proposal in reader.proposals({ProposalState.DECIDED, ProposalState.LANDED}, task_id=one.id)
-            if proposal.decision is not None and proposal.decision.kind is DecisionKind.APPROVE
-        ]
-        made += kept[-1:]
-    return made
+    found = (approved_change(reader, one.id) for one in reader.predecessors(task))
+    return [one for one in found if one is not None]

@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.model.errors import NavigatorError
 from navigator.model.states import CheckOutcome, TaskState, Verdict
-from navigator.model.text import plural
 from navigator.sheet.marks import (
+    NEVER,
     Head,
     Mark,
     Tips,
-    beside,
     careful_paths,
     head,
     marks,
-    overlapping,
-    places_of,
     to_confirm,
+    with_others,
 )
 
 if TYPE_CHECKING:
@@ -53,18 +51,13 @@ def mark_document(mark: Mark) -> dict[str, str]:
 
 def waiting(reader: Reader, project: str | None = None, tips: Tips | None = None) -> list[Card]:
     """Everything that waits for the developer, in the order of `risk_order`; of one project, where it is named."""
-    found = sorted((card for card in reader.cards(_NEVER) if card.for_you), key=risk_order)
-    overlaps = overlapping(places_of(found))
-    return [beside(card, overlaps, tips or {}) for card in found if project in (None, card.project)]
+    found = sorted((card for card in reader.cards(NEVER) if card.for_you), key=risk_order)
+    return with_others((card for card in found if project in (None, card.project)), found, tips)
 
 
 def risk_order(card: Card) -> tuple[bool, bool, str, int]:
     """The order of what waits: what touches careful paths first, else that of `Card.waiting_order`."""
     return not careful_paths(card), *card.waiting_order
-
-
-_NEVER = "9999"
-"""A time after which nothing has ended yet."""
 
 
 def row_head(card: Card) -> Head:
@@ -166,28 +159,6 @@ def reading_seconds(of: Card) -> float:
         + A_PROVED_FINDING * of.reproduced
         + A_CONFIRMATION * len(to_confirm(of))
     )
-
-
-def reading_words(of: Card) -> str:
-    """What the estimate is made of: `34 lines in 2 files, REVISE, 1 reproduced, tests pass`."""
-    words = [f"{plural(of.added + of.removed, 'line')} in {plural(len(of.paths), 'file')}"]
-    words.append(of.verdict.value if of.verdict else "not reviewed")
-    if of.blocking:
-        words.append(plural(of.blocking, "serious finding"))
-    if of.reproduced:
-        words.append(f"{of.reproduced} reproduced")
-    words.append(_tests_words(of.tests, bool(of.failed)))
-    if confirm := len(to_confirm(of)):
-        words.append(f"{confirm} to confirm")
-    return ", ".join(words)
-
-
-def _tests_words(tests: CheckOutcome | None, failed: bool) -> str:
-    if tests is CheckOutcome.PASSED:
-        return "tests pass, another check fails" if failed else "tests pass"
-    if failed:
-        return "a check fails"
-    return "tests fail as on the base" if tests is CheckOutcome.FAILED_BEFORE else "not tested"
 
 
 def card_seconds(card: Card) -> float:

@@ -66,11 +66,6 @@ def look_lines(looks: Iterable[Look]) -> list[str]:
     return lines
 
 
-def looks_document(looks: Iterable[Look]) -> list[dict[str, Any]]:
-    """The same for scripts."""
-    return [look.model_dump(mode="json", exclude={"task_id"}) for look in looks]
-
-
 def _became(look: Look) -> str:
     return "" if look.outcome is LookOutcome.SHOWN else f"({look.outcome.value.replace('_', ' ')})"
 
@@ -100,29 +95,6 @@ def agent_words(turns: Sequence[AgentTurn]) -> str:
     if refused := sum(turn.refused for turn in turns):
         said.append(f"{plural(refused, 'request')} to anything but the model refused")
     return f"{turns[-1].agent}: {', '.join(said)}"
-
-
-def agent_lines(turns: Iterable[AgentTurn]) -> list[str]:
-    """One line for each turn, with why it was not taken."""
-    lines = []
-    for turn in turns:
-        tools = ", ".join(f"{kind} {count}" for kind, count in sorted(turn.tools.items()))
-        kept = f" ({turn.replayed} from the store)" if turn.replayed else ""
-        parts = [
-            f"attempt {turn.attempt + 1} round {turn.round} {turn.purpose}: {turn.outcome.replace('_', ' ')}",
-            f"{plural(turn.requests, 'request')}{kept}",
-            f"{turn.seconds:.1f} s",
-            *([f"tools: {tools}"] if tools else []),
-        ]
-        lines.append(", ".join(parts))
-        if turn.reason:
-            lines.append(f"  {turn.reason.partition(chr(10))[0]}")
-    return lines
-
-
-def agents_document(turns: Iterable[AgentTurn]) -> list[dict[str, Any]]:
-    """Turns as JSON."""
-    return [turn.model_dump(mode="json", exclude={"task_id"}) for turn in turns]
 
 
 # How often a proposal's answer was repaired before its review, from the calls that made it.

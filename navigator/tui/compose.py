@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.widgets import TextArea
 
-from navigator.actions.task_add import AddTasks
+from navigator.actions.tasks import AddTasks
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Model, Project
 from navigator.model.states import Complexity, TaskKind

@@ -296,7 +296,6 @@ class DeckScreen(NavScreen):
     def action_approve(self) -> None:
         """Approve the proposal under the cursor; put a report away; open a scan's suggestions to choose from."""
         from navigator.actions.approve import Approve
-        from navigator.actions.base import Subject
         from navigator.actions.tasks import PutAway
 
         card = self.current_card
@@ -306,7 +305,7 @@ class DeckScreen(NavScreen):
             self.action_open()  # putting it away would dismiss all of them
         elif card.report and not card.proposal:
             self._perform(PutAway, ids=(card.task,))
-        elif (refusal := Approve.refuse_one(Subject.of_card(card))) is not None:
+        elif (refusal := Approve.refuse_one(card)) is not None:
             self.app.toast(str(refusal), "warning")
         else:
             self.post_message(DecideAll(DecisionKind.APPROVE, [(card.proposal, card.tree)]))
@@ -379,11 +378,10 @@ class DeckScreen(NavScreen):
 
     def action_undo(self) -> None:
         """Undo the landing or the approval under the cursor, else what was decided last."""
-        from navigator.actions.base import Subject
-        from navigator.actions.undo import Undo
+        from navigator.actions.deciding import Undo
 
         card, last = self.current_card, self.app.last_decided
-        own = card is not None and card.proposal and Undo.refuse_one(Subject.of_card(card)) is None
+        own = card is not None and card.proposal and Undo.refuse_one(card) is None
         if card is not None and card.proposal and (own or not last):
             last = (card.proposal,)
         if last:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from navigator.actions.approve import Approve
 from navigator.actions.base import Done, Question, Told, Verb, read_done
-from navigator.actions.deciding import Pinned, decided
+from navigator.actions.deciding import Pinned, Undo, decided
 from navigator.actions.escalate import Escalate
 from navigator.actions.notes import WORDS, JudgeFinding
 from navigator.actions.reviews import AddReview
-from navigator.actions.undo import Undo
 from navigator.model.errors import NavigatorError
 from navigator.model.states import Judgement, TaskState
 from navigator.tui.base import BaseApp
@@ -97,7 +96,7 @@ async def _ask_user(app: BaseApp, verb: V, question: Question, drafts: DraftKeep
     for number, item in enumerate(question.items, 1):
         count = f"{number} of {len(question.items)}  " if len(question.items) > 1 else ""
         if not await app.push_screen_wait(
-            ConfirmDialog(f"{count}{item.title}", item.lines, yes="I have looked at it")
+            ConfirmDialog(f"{count}{item.title}", (), yes="I have looked at it")
         ):
             return None
     confirm = [item.key for item in question.items]
@@ -182,7 +181,7 @@ async def judge(app: BaseApp, proposal: str, number: int) -> bool:
     return await perform(app, verb, draft=f"judge:{proposal}:{number}") is not None
 
 
-# `E`: escalate one proposal, or take that back. Who reads it is asked only where there is a choice.
+# `E`: escalate one proposal. Who reads it is asked only where there is a choice.
 
 REVIEWER, FINAL = "the reviewer", "the final model"
 
@@ -190,17 +189,16 @@ REVIEWER, FINAL = "the reviewer", "the final model"
 async def escalate(app: BaseApp, proposal: str, tree: str) -> None:
     """Ask who is to read it, show the price or what leaves the machine, and do it."""
 
-    def look(reader: Reader) -> tuple[bool, bool]:
+    def may_leave(reader: Reader) -> bool:
         found = reader.proposal(proposal)
         task, project = reader.task(found.task_id), reader.project(found.project_id)
-        return bool(task.escalated), project.escalate and task.state is TaskState.AWAITING_APPROVAL
+        return not task.escalated and project.escalate and task.state is TaskState.AWAITING_APPROVAL
 
-    held, may_leave = await app.feed.read(look)
     final = False
-    if may_leave and not held:
+    if await app.feed.read(may_leave):
         picked = await app.push_screen_wait(PickDialog("Who reads it?", (REVIEWER, FINAL), many=False))
         if not picked:
             return
         final = picked[0] == FINAL
     pinned = (Pinned(id=proposal, tree=tree),)
-    await perform(app, Escalate(proposals=pinned, final=final, withdraw=held))
+    await perform(app, Escalate(proposals=pinned, final=final))

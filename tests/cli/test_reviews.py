@@ -97,11 +97,16 @@ def test_the_schema_refuses_what_is_wrong() -> None:
 
 def test_nothing_of_an_author_or_a_model_leaves_as_markup_or_secret() -> None:
     one = document(*EVERY, ref=f"topic-{TOKEN}")
-    for text in (json.dumps(one), json.dumps(sarif([one])), words.text([one]), words.markdown([one])):
+    for text in (
+        json.dumps(one),
+        json.dumps(sarif([one])),
+        words.shown([one], "text"),
+        words.shown([one], "markdown"),
+    ):
         assert TOKEN not in text
-    for line in (*words.text([one]).splitlines(), *words.markdown([one]).splitlines()):
+    for line in (*words.shown([one], "text").splitlines(), *words.shown([one], "markdown").splitlines()):
         assert not is_unsafe(line)
-    marked = words.markdown([one])
+    marked = words.shown([one], "markdown")
     assert "<script>" not in marked.replace("`", "").replace("\\<", "") or "\\<script\\>" in marked
     assert "\n# Heading" not in marked and "\\]\\(http" in marked and "\\@all" in marked
 

@@ -56,7 +56,7 @@ def test_nothing_is_said_where_tests_passed(room: Room) -> None:
     assert f"1 proposal waits, only not looked at yet. `navigator diff {proposal.id}` shows it" in refused
     command.run("diff", proposal.id)
     assert room.read().proposal(proposal.id).seen
-    said = approval_lines(room.read(), proposal.id)
+    said = approval_lines(room.read(), *room.read().cards_about([proposal.id]))
     assert not any("not seen" in line for line in said)
     done = command.run("approve", "--all-reviewed", "--yes")
     assert "landed on" in done.stdout and "Note:" not in done.stderr

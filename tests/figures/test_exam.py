@@ -213,8 +213,8 @@ def test_whatever_is_counted_the_figures_are_shares(
     assert worth_words(found)
 
 
-@pytest.mark.parametrize("items", [15, 20, 30, 60])
-@pytest.mark.parametrize("se, sp", [(0.7, 0.8), (0.9, 0.95), (0.5, 0.5), (0.95, 0.98), (0.3, 0.7)])
+@pytest.mark.parametrize("items", [15, 60])
+@pytest.mark.parametrize("se, sp", [(0.7, 0.8), (0.5, 0.5), (0.95, 0.98)])
 def test_the_interval_of_j_covers_what_it_says(items: int, se: float, sp: float) -> None:
     """Exactly: over every outcome, with its probability."""
     held = 0.0

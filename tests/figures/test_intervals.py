@@ -41,33 +41,15 @@ def test_known_intervals(k: int, n: int, low: float, high: float, digits: int) -
     assert (round(made[0], digits), round(made[1], digits)) == (low, high)
 
 
-@given(st.integers(1, 10_000))
-def test_the_limits_at_the_ends_are_exact(n: int) -> None:
-    assert wilson(0, n)[0] == 0.0
-    assert wilson(n, n)[1] == 1.0
-
-
 @given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_the_limits_solve_the_score_equation(pair: tuple[int, int]) -> None:
     k, n = pair
     low, high = wilson(k, n)
     assert 0 <= low <= k / n <= high <= 1
+    assert ((low == 0.0), (high == 1.0)) == (k == 0, k == n)
     for limit in (low, high):
         score = (k / n - limit) ** 2
         assert score == pytest.approx(Z_95**2 * limit * (1 - limit) / n, abs=1e-12)
-
-
-@given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_failures_mirror_successes(pair: tuple[int, int]) -> None:
-    k, n = pair
-    low, high = wilson(k, n)
-    mirrored = wilson(n - k, n)
-    assert (low, high) == pytest.approx((1 - mirrored[1], 1 - mirrored[0]))
-
-
-def test_a_wider_level_is_a_wider_interval() -> None:
-    assert wilson(12, 40, z=2.5758)[0] < wilson(12, 40)[0]
-    assert wilson(12, 40, z=2.5758)[1] > wilson(12, 40)[1]
 
 
 def test_of_nothing_nothing_is_known() -> None:
@@ -83,8 +65,6 @@ def test_what_is_no_proportion_is_refused(k: int, n: int) -> None:
 
 def test_how_many_reviews_a_precision_needs() -> None:
     assert (needed(0.10), needed(0.05)) == (88, 350)
-    with pytest.raises(ValueError, match="half width"):
-        needed(0)
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=2, max_size=60))
@@ -100,10 +80,6 @@ def test_summaries_of_little() -> None:
     one = summarise([42.7])
     assert one is not None
     assert (one.n, one.mean, one.median, one.p95) == (1, 42.7, 42.7, 42.7)
-    with pytest.raises(ValueError, match="no values"):
-        percentile([], 0.5)
-    with pytest.raises(ValueError, match="fraction"):
-        percentile([1.0], 1.5)
 
 
 def test_halves_are_rounded_up_as_readers_do() -> None:

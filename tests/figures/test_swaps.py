@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.figures.swaps import ResidencyCall, modelled_time, round_trips, swap_stats, usual_swap
+from navigator.figures.swaps import ResidencyCall, modelled_time, swap_stats, usual_swap
 from navigator.model.models import Swap, SwapPhase
 from navigator.model.records import CallTotals
 from navigator.model.states import Role
@@ -39,40 +39,6 @@ def test_swaps_are_summed_up_by_direction_and_phase() -> None:
     assert (there.phases["load"].n, there.phases["load"].median) == (4, 41.0)
     assert back.seconds is not None
     assert back.seconds.p95 == 32.0
-
-
-def test_a_round_trip_is_a_swap_and_the_next_one_back_in_one_session() -> None:
-    made = [
-        swap(R, 40.0, id=1, session=1),
-        swap(G, 30.0, id=2, session=1),
-        swap(R, 50.0, id=3, session=1),
-        swap(R, 44.0, id=4, session=2),
-        swap(G, 32.0, id=5, session=2),
-        swap(G, 31.0, id=6, session=2, first=True),
-        swap(R, 42.0, id=7, session=2),
-        swap(G, 0.0, id=8, session=2, outcome="failed"),
-        swap(G, 33.0, id=9, session=2),
-        swap(R, 42.0, id=10, session=2),
-        swap(G, 0.0, id=11, session=2, made_by="outside"),
-        swap(R, 41.0, id=12),
-        swap(G, 33.0, id=13),
-    ]
-    (trip,) = round_trips(reversed(made))
-    assert (trip.strategy, trip.seconds.n) == ("systemd", 2)
-    assert (trip.seconds.mean, trip.seconds.median) == (73.0, 73.0)
-    assert (trip.phases["stop"].mean, trip.phases["load"].mean) == (4.0, 69.0)
-
-
-def test_round_trips_of_strategies_are_never_pooled() -> None:
-    made = [
-        swap(R, 5.0, id=1, session=1, strategy="sleep"),
-        swap(G, 4.0, id=2, session=1, strategy="sleep"),
-        swap(R, 5.0, id=3, session=1, strategy="command"),
-        swap(G, 4.0, id=4, session=1, strategy="command"),
-        swap(R, 5.0, id=5, session=1, strategy="sleep"),
-        swap(G, 4.0, id=6, session=1, strategy="systemd"),
-    ]
-    assert [(trip.strategy, trip.seconds.n) for trip in round_trips(made)] == [("command", 1), ("sleep", 1)]
 
 
 def test_a_swap_that_failed_is_counted_but_not_timed() -> None:
@@ -148,55 +114,39 @@ SPEEDS = {
 STREAMS = {Role.GENERATOR: 2, Role.REVIEWER: 2}
 
 
-def job(role: Role, residency: int, prompt: int, answer: int) -> ResidencyCall:
-    return ResidencyCall(role, residency, prompt, answer)
+Job = ResidencyCall
+G_AND_R = [Role.GENERATOR, Role.REVIEWER, Role.GENERATOR]
 
 
-def test_one_request_costs_its_reading_and_its_writing() -> None:
-    times = modelled_time([job(Role.GENERATOR, 1, 1000, 200)], [Role.GENERATOR], SPEEDS, STREAMS)
-    assert times.serial == times.concurrent == pytest.approx(30 + 1 + 2)
-
-
-def test_streams_share_their_speed() -> None:
-    jobs = [job(Role.GENERATOR, 1, 0, 200)] * 2
-    times = modelled_time(jobs, [], SPEEDS, STREAMS)
-    assert times.serial == pytest.approx(4.0)
-    assert times.concurrent == pytest.approx(2.0 * 1.5)
-
-
-def test_a_stream_left_alone_is_as_fast_as_one() -> None:
-    jobs = [job(Role.GENERATOR, 1, 0, 100), job(Role.GENERATOR, 1, 0, 300)]
-    assert modelled_time(jobs, [], SPEEDS, STREAMS).concurrent == pytest.approx(1.0 * 1.5 + 2.0)
-
-
-def test_prompts_are_read_one_after_the_other_by_reviewers_too() -> None:
-    jobs = [job(Role.REVIEWER, 1, 1000, 50)] * 2
-    times = modelled_time(jobs, [], SPEEDS, STREAMS)
-    assert times.concurrent == pytest.approx(2 * 2.0 + 1.0)
-    assert times.serial == pytest.approx(2 * (2.0 + 1.0))
-
-
-def test_requests_take_the_stream_that_is_free_first() -> None:
-    jobs = [job(Role.REVIEWER, 1, 0, tokens) for tokens in (200, 50, 100)]
-    assert modelled_time(jobs, [], SPEEDS, STREAMS).concurrent == pytest.approx(4.0)
-
-
-def test_residencies_follow_one_another() -> None:
-    jobs = [job(Role.GENERATOR, 1, 0, 100), job(Role.REVIEWER, 2, 0, 50), job(Role.GENERATOR, 3, 0, 100)]
-    loads = [Role.GENERATOR, Role.REVIEWER, Role.GENERATOR]
+@pytest.mark.parametrize(
+    ("jobs", "loads", "serial", "concurrent"),
+    [
+        ([Job(G, 1, 1000, 200)], [G], 30 + 1 + 2, 30 + 1 + 2),
+        ([Job(G, 1, 0, 200)] * 2, [], 4, 2 * 1.5),  # streams share their speed
+        (
+            [Job(G, 1, 0, 100), Job(G, 1, 0, 300)],
+            [],
+            4,
+            1 * 1.5 + 2,
+        ),  # one that is left alone is as fast as one
+        ([Job(R, 1, 1000, 50)] * 2, [], 2 * (2 + 1), 2 * 2 + 1),  # prompts are read one after the other
+        ([Job(R, 1, 0, n) for n in (200, 50, 100)], [], 7, 4),  # the stream that is free first
+        ([Job(G, 1, 0, 100), Job(R, 2, 0, 50), Job(G, 3, 0, 100)], G_AND_R, 103, 103),  # one after another
+        ([Job(Role.FINAL, 1, 10, 10)], [Role.FINAL], 0, 0),  # no speeds, no cost
+    ],
+)
+def test_a_session_takes_what_a_sum_by_hand_gives(
+    jobs: list[ResidencyCall], loads: list[Role], serial: float, concurrent: float
+) -> None:
     times = modelled_time(jobs, loads, SPEEDS, STREAMS)
-    assert times.concurrent == times.serial == pytest.approx(100 + 3)
-
-
-def test_a_role_without_speeds_costs_nothing() -> None:
-    assert modelled_time([job(Role.FINAL, 1, 10, 10)], [Role.FINAL], SPEEDS, STREAMS).serial == 0
+    assert (times.serial, times.concurrent) == pytest.approx((serial, concurrent))
 
 
 @given(st.lists(st.integers(0, 500), max_size=30), st.integers(1, 8))
 def test_concurrency_lies_between_the_best_and_one_at_a_time(answers: list[int], streams: int) -> None:
     """With a cost for each stream but none that outweighs the gain, more streams never take longer than one."""
     speeds = {Role.GENERATOR: StepTimes(load_seconds=0, decode=100, prefill=1000, expert_share=0.2)}
-    jobs = [job(Role.GENERATOR, 1, 0, answer) for answer in answers]
+    jobs = [Job(G, 1, 0, answer) for answer in answers]
     times = modelled_time(jobs, [], speeds, {Role.GENERATOR: streams})
     assert times.concurrent <= times.serial + 1e-9
     assert times.concurrent * streams >= times.serial - 1e-9

@@ -52,11 +52,6 @@ def test_a_second_reading_stands_beside_the_first_and_decides_nothing(place: Pla
     assert place.state() is TaskState.AWAITING_REVIEW
     with pytest.raises(Conflict, match="escalated already"):
         place.escalate("P1")
-    place.escalate("P1", withdraw=True)
-    assert place.state() is TaskState.AWAITING_APPROVAL
-    with pytest.raises(Conflict, match="not escalated"):
-        place.escalate("P1", withdraw=True)
-    place.escalate("P1")
     room.work()
     (proposal,) = room.proposals()
     assert place.state() is TaskState.AWAITING_APPROVAL

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from navigator.actions.base import Subject
+from navigator.actions.base import read_card
 from navigator.actions.tasks import PutAway
 from navigator.cli.review import UNSETTLED
 from navigator.engine.conductor import Conductor
@@ -19,7 +19,7 @@ from navigator.model.models import Decision, Task
 from navigator.model.states import DecisionKind, ProposalState, TaskKind, TaskState
 from navigator.sheet.marks import facts_of
 from navigator.sheet.statistics.page import PageQuestion, declared, document
-from navigator.sheet.statistics.revise_rate import rate_tables
+from navigator.sheet.statistics.reviewer import rate_tables
 from tests.git.world import fingerprint
 from tests.journey.room import Room, edit, text_of
 from tests.journey.scripted_models import approval, objection
@@ -148,7 +148,7 @@ def test_a_review_is_put_away_cancelled_and_asked_for_again(room: Room) -> None:
     assert room.task(task.id).state is TaskState.CHECKING
     room.work()
     assert room.task(task.id).state is TaskState.AWAITING_APPROVAL and not room.models.written
-    on = Subject.read(room.read(), task.id)
+    on = read_card(room.read(), task.id)
     assert PutAway.refuse_one(on) is None
     room.act("task.done", ids=[task.id])
     assert [one.id for one in review(room)] == [task.id] and room.task(task.id).state is TaskState.DONE

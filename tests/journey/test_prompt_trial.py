@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from navigator.cli.prompts import prompts
 from navigator.config.paths import resource_dir
 from navigator.model.errors import ConfigError, UsageError
-from tests.journey.room import Room, edit, text_of
-from tests.journey.scripted_models import Models, approval, objection
+from tests.journey.room import Room, text_of
+from tests.journey.scripted_models import Models
 
 
 def run(*words: str) -> dict[str, Any]:
@@ -77,30 +77,12 @@ def test_a_prompt_is_the_one_that_the_conductor_sends_and_ones_own_is_tried_befo
     assert tried(task)["prompt_version"] == used.prompt_version
 
 
-def test_a_revision_and_its_rereview_can_be_tried(room: Room, models: Models) -> None:
-    lines = iter(["return x * 3", "return x * 2"])
-    models.write = lambda messages: edit(next(lines))
-    models.read = lambda messages: (
-        approval(addressed=[{"finding": 1, "met": True, "why": ""}])
-        if "[[begin earlier " in text_of(messages)
-        else approval(findings=[objection("return x * 3")])
-    )
-    task = room.queue()
-    room.work()
-    again = tried(task)
-    assert again["stands_for"] == "review-again"
-    assert "[[begin earlier " in text_of(again["prompts"][0]["messages"])
-    revision = tried(task, "--prompt", "revise")["prompts"][0]["messages"]
-    assert [message["role"] for message in revision] == ["system", "user", "assistant", "user"]
-    assert "return x * 3" in revision[2]["content"]
-
-
 def test_what_cannot_be_tried_says_why(room: Room, models: Models) -> None:
     task = room.queue()
     for words, said in (
         (("--prompt", "repair"), "cannot be tried on its own"),
         (("--prompt", "review"), "no proposal"),
-        (("--prompt", "revise"), "has no review with findings"),
+        (("--prompt", "revise"), "it follows another answer"),
     ):
         with pytest.raises(UsageError, match=said):
             CliRunner().invoke(prompts, ["try", task, *words], catch_exceptions=False)

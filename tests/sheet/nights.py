@@ -6,9 +6,8 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from navigator.config.paths import StatePaths
-from navigator.model.models import Judged, Project, Reproduction, Swap
+from navigator.model.models import Project, Reproduction, Swap
 from navigator.model.states import (
-    Judgement,
     ReproductionOutcome,
     RevisedOutcome,
     Role,
@@ -68,13 +67,10 @@ def repaired(make: Maker, project: Project, text: str, message: str = "total([])
 
 
 def ordinary(make: Maker) -> None:
-    """Five projects; a finding repaired, one judged wrong."""
+    """Five projects; a finding repaired."""
     first, second, *rest = projects(make, NAMES[:5])
     repaired(make, first, "Round half-even in totals")
-    disputed = finding(Severity.MINOR, "There is no test", path="b/c.py")
-    shown = make.waiting(second, "Retry with jitter", Verdict.REVISE, [disputed])
-    told = Judged(judgement=Judgement.WRONG, note="it is tested in t.py")
-    make.tx.judge_finding(shown.id, (Role.REVIEWER, 0, disputed), told, None)
+    make.waiting(second, "Retry with jitter", Verdict.REVISE, [finding(Severity.MINOR, path="b/c.py")])
     for project in rest:
         make.waiting(project, f"Tidy {project.name}", paths=(f"{project.name}.py",))
     make.land(make.waiting(second, "Name the column"))
@@ -129,11 +125,8 @@ def hostile(make: Maker) -> None:
     """Whatever a repository, a model or a server can name is EVIL."""
     (project,) = projects(make, [EVIL])
     repaired(make, project, EVIL, EVIL)
-    shown = make.waiting(
-        project, EVIL, Verdict.REVISE, [finding(message=EVIL, path=EVIL)], paths=(EVIL,), failed="tests"
-    )
-    told = Judged(judgement=Judgement.WRONG, note=EVIL)
-    make.tx.judge_finding(shown.id, (Role.REVIEWER, 0, finding(message=EVIL, path=EVIL)), told, None)
+    found = finding(message=EVIL, path=EVIL)
+    make.waiting(project, EVIL, Verdict.REVISE, [found], paths=(EVIL,), failed="tests")
     task = make.task(project, EVIL)
     make.to(task, TaskState.GENERATING, TaskState.FAILED, reason=EVIL)
     make.tx.event("server_problem", data={"role": "generator", "problem": EVIL})

@@ -83,65 +83,31 @@ class Case(NamedTuple):
     name: str
     make: Callable[[SplitBench, str], None]
     kind: Kind | None
-    terminal: str
-    yes: str
-    batch: str
+    ways: tuple[str, str, str]
     confirm: str = ""
     pin: str = ""
 
 
+NAMED = BY_NAME, REFUSES, LEAVES
+ALONE = ASKS, LANDS, LEAVES
+FREE = ASKS, LANDS, TAKES
+APPROVES, REVISES = Verdict.APPROVE, Verdict.REVISE
+UNREAD = reviewed(Role.REVIEWER, Verdict.UNREVIEWED)
+SAID = reviewed(Role.REVIEWER, APPROVES, REVISES)
+PARTLY = reviewed(Role.REVIEWER, APPROVES, hunks=7, unread=("H6", "H7"))
 CASES = (
-    Case("clean and seen", seen, None, ASKS, LANDS, TAKES),
-    Case("not seen", unlooked, Kind.UNSEEN, ASKS, REFUSES, LEAVES, "unseen"),
-    Case("a check failed", failing, Kind.FAILED, BY_NAME, REFUSES, LEAVES, "failed:tests"),
-    Case(
-        "UNREVIEWED",
-        reviewed(Role.REVIEWER, Verdict.UNREVIEWED),
-        Kind.UNREVIEWED,
-        BY_NAME,
-        REFUSES,
-        LEAVES,
-        "unreviewed:review",
-    ),
-    Case(
-        "overruled (said REVISE)",
-        reviewed(Role.REVIEWER, Verdict.APPROVE, Verdict.REVISE),
-        Kind.OVERRULED,
-        BY_NAME,
-        REFUSES,
-        LEAVES,
-        "overruled:review",
-    ),
-    Case(
-        "final REVISE",
-        reviewed(Role.FINAL, Verdict.REVISE),
-        Kind.FINAL,
-        BY_NAME,
-        REFUSES,
-        LEAVES,
-        "final:review",
-    ),
-    Case(
-        "touches a careful path",
-        careful,
-        Kind.CAREFUL,
-        BY_NAME,
-        REFUSES,
-        LEAVES,
-        "careful:paths",
-    ),
-    Case(
-        "read 5 of 7 hunks",
-        reviewed(Role.REVIEWER, Verdict.APPROVE, hunks=7, unread=("H6", "H7")),
-        Kind.UNREAD,
-        ASKS,
-        LANDS,
-        LEAVES,
-    ),
-    Case("REVISE", reviewed(Role.REVIEWER, Verdict.REVISE), Kind.REVISE, ASKS, LANDS, LEAVES),
-    Case("overlaps another", overlapped, Kind.OVERLAP, ASKS, LANDS, LEAVES),
-    Case("base moved", moved, Kind.MOVED, ASKS, LANDS, TAKES),
-    Case("another tree than the one seen", seen, None, REFUSES, REFUSES, LEAVES, pin="0" * 40),
+    Case("clean and seen", seen, None, FREE),
+    Case("not seen", unlooked, Kind.UNSEEN, (ASKS, REFUSES, LEAVES), "unseen"),
+    Case("a check failed", failing, Kind.FAILED, NAMED, "failed:tests"),
+    Case("UNREVIEWED", UNREAD, Kind.UNREVIEWED, NAMED, "unreviewed:review"),
+    Case("overruled (said REVISE)", SAID, Kind.OVERRULED, NAMED, "overruled:review"),
+    Case("final REVISE", reviewed(Role.FINAL, REVISES), Kind.FINAL, NAMED, "final:review"),
+    Case("touches a careful path", careful, Kind.CAREFUL, NAMED, "careful:paths"),
+    Case("read 5 of 7 hunks", PARTLY, Kind.UNREAD, ALONE),
+    Case("REVISE", reviewed(Role.REVIEWER, REVISES), Kind.REVISE, ALONE),
+    Case("overlaps another", overlapped, Kind.OVERLAP, ALONE),
+    Case("base moved", moved, Kind.MOVED, FREE),
+    Case("another tree than the one seen", seen, None, (REFUSES, REFUSES, LEAVES), pin="0" * 40),
 )
 
 
@@ -150,6 +116,7 @@ def test_what_each_way_of_approving_does(case: Case, tmp_path: Path, monkeypatch
     bench = SplitBench(tmp_path, monkeypatch)
     proposal = bench.waiting(verdict=Verdict.APPROVE)
     case.make(bench, proposal)
+    terminal, yes, batch = case.ways
     tree = case.pin or bench.proposal(proposal).tree
     verb = Approve(proposals=(Pinned(id=proposal, tree=tree),))
     with bench.desk.reading() as store:
@@ -157,17 +124,17 @@ def test_what_each_way_of_approving_does(case: Case, tmp_path: Path, monkeypatch
         assert {mark.kind for mark in marks(known)} >= ({case.kind} if case.kind else set())
         items = verb.question(store).items
         named = [f"{proposal}:{case.confirm}"] if case.confirm else []
-        assert [item.key for item in items] == (named if case.terminal == BY_NAME else [])
+        assert [item.key for item in items] == (named if terminal == BY_NAME else [])
         if not case.pin:
             taken = proposal in {one.id for one in batch_choice(store).taken}
-            assert taken is (case.batch == TAKES)
+            assert taken is (batch == TAKES)
         (candidate,), _ = candidates(store, DecisionKind.APPROVE, [(proposal, tree)])
-        assert (candidate.left_out == "") is (case.batch == TAKES)
+        assert (candidate.left_out == "") is (batch == TAKES)
     refused = bench.desk.run("approve", proposal, "--tree", tree, codes=(1, 2))
     assert b"nothing was done" in refused.stderr or (case.pin and b"has changed" in refused.stderr)
     command = ("approve", proposal, "--tree", tree, "--yes")
     row = bench.desk.json(*command, codes=(0, 1))["decisions"][0]
-    assert row["recorded"] is (case.yes == LANDS)
+    assert row["recorded"] is (yes == LANDS)
     if case.confirm:
         assert f"--confirm '{proposal}:{case.confirm}'" in row["reason"]
         row = bench.desk.json(*command, "--confirm", case.confirm)["decisions"][0]
@@ -208,8 +175,9 @@ def table() -> str:
         "|---|---|---|---|---|",
     ]
     for case in CASES:
-        yes = f"{case.yes}; lands with `--confirm P…:{case.confirm}`" if case.confirm else case.yes
-        lines.append(f"| {case.name} | {case.terminal} | {yes} | {case.batch} | – |")
+        terminal, yes, batch = case.ways
+        named = f"; lands with `--confirm P…:{case.confirm}`" if case.confirm else ""
+        lines.append(f"| {case.name} | {terminal} | {yes}{named} | {batch} | – |")
     return "\n".join(lines)
 
 

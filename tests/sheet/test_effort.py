@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.model.states import CheckOutcome, Verdict
-from navigator.sheet.waiting import about, reading_seconds, reading_words
+from navigator.sheet.waiting import about, reading_seconds
 from navigator.store.reads.cards import Card
 from tests.sheet.cards import CARD
 
@@ -37,9 +37,6 @@ def test_more_to_read_takes_longer_and_what_is_known_saves_time(one: Card) -> No
 def test_a_reproduced_finding_takes_less_than_one_that_has_to_be_judged() -> None:
     judged = replace(CARD, added=40, paths=("a", "b"), verdict=Verdict.REVISE, blocking=1)
     assert reading_seconds(replace(judged, reproduced=1)) < reading_seconds(judged)
-    assert reading_words(replace(judged, reproduced=1)) == (
-        "40 lines in 2 files, REVISE, 1 serious finding, 1 reproduced, not tested"
-    )
 
 
 def test_an_estimate_is_told_as_roughly_as_it_is_known() -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
@@ -34,10 +34,9 @@ class PageQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column after the labels, right-aligned: `of` is its text for one thing; a `wide` one only where there is room."""
+    """A column after the labels, right-aligned; a `wide` one only where there is room."""
 
     name: str
-    of: Callable[[Any], str]
     wide: bool = False
 
 
@@ -69,7 +68,6 @@ class Table:
     Attributes:
         about: words beside the title.
         answer: the sentence that answers the title's question.
-        headline: the one figure that sums the table up.
         facts: named sentences above the rows.
         empty: what is said where there are no rows.
         notes: below the rows.
@@ -83,7 +81,6 @@ class Table:
     rows: tuple[Row, ...] = ()
     about: str = ""
     answer: str = ""
-    headline: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     empty: str = ""
     notes: tuple[str, ...] = ()
@@ -170,36 +167,20 @@ def dash(count: int) -> str:
 # How tables are made
 
 
-def rows_of(
-    columns: Sequence[Column],
-    named: Iterable[tuple[str, Any]],
-    *,
-    share: Callable[[Any], Share | None] = lambda one: None,
-    note: Callable[[Any], str] = lambda one: "",
-    detail: bool = False,
-) -> tuple[Row, ...]:
-    """One row a thing: its label, the columns' texts, and the share that is drawn; one whose share is of nothing says so."""
-    made = []
-    for label, one in named:
-        found = share(one)
-        if found is not None and not found.n:
-            made.append(Row(label, note="none yet", detail=detail))
-        else:
-            cells = tuple(column.of(one) for column in columns)
-            made.append(Row(label, cells, share=found, note=note(one), detail=detail))
-    return tuple(made)
-
-
-SHARE_COLUMNS = (
-    Column("share", lambda found: percent(found.rate)),
-    Column("95 %", bounds),
-    Column("of", lambda found: f"{found.k:,} of {found.n:,}"),
-)
+SHARE_COLUMNS = Column("share"), Column("95 %"), Column("of")
 
 
 def share_rows(named: Iterable[tuple[str, Share]]) -> tuple[Row, ...]:
-    """Shares with their intervals."""
-    return rows_of(SHARE_COLUMNS, named, share=lambda found: found)
+    """Shares with their intervals; one of nothing says so."""
+    return tuple(
+        Row(
+            label,
+            (percent(found.rate), bounds(found), f"{found.k:,} of {found.n:,}") if found.n else (),
+            share=found if found.n else None,
+            note="" if found.n else "none yet",
+        )
+        for label, found in named
+    )
 
 
 def share_table(title: str, named: Iterable[tuple[str, Share]], about: str = "") -> Table:
@@ -302,7 +283,7 @@ def brief(table: Table) -> Table:
     if table.answer:
         others = tuple(row for row in table.rows if row.share is None and row.cells and row.cells[0] != "–")
         return replace(table, rows=others, notes=(sentence, *table.notes))
-    return replace(table, columns=(), rows=(), headline="", facts=(), empty=sentence)
+    return replace(table, columns=(), rows=(), facts=(), empty=sentence)
 
 
 # The figures of a page as rows, one per figure, for CSV and JSON lines.
@@ -317,61 +298,34 @@ _NUMBERED = ("round",)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-@dataclass(frozen=True, slots=True)
-class FigureRow:
-    """One figure.
-
-    Attributes:
-        page: the page of statistics.
-        subject: what it is about, as `name=value`, several with a semicolon between; "" for the whole.
-        figure: its name, with dots between the parts; one below 1 that is a rate is a fraction, not per cent.
-        value: None where it is unknown.
-        n: observations behind it; None for plain counts.
-        low: lower limit of its 95 % interval; None where it has none.
-        high: upper limit.
-        rehearsal: whether it is simulated.
-    """
-
-    page: str
-    subject: str
-    figure: str
-    value: float | str | None
-    n: float | None = None
-    low: float | None = None
-    high: float | None = None
-    rehearsal: bool = False
+COLUMNS = ("page", "subject", "figure", "value", "n", "low", "high", "rehearsal")
+"""Of a figure: its page; what it is about, as `name=value`, several with a semicolon between, "" for the whole; its name, with
+dots between the parts; None where it is unknown, a fraction where it is a rate; the observations behind it, None for plain
+counts; the limits of its 95 % interval, None where it has none; whether it is simulated."""
 
 
-COLUMNS = tuple(field.name for field in fields(FigureRow))
-
-
-def figure_rows(page: str, document: Mapping[str, Any]) -> list[FigureRow]:
-    """Every figure of a page's JSON document, in its order."""
+def figure_rows(page: str, document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every figure of a page's JSON document, in its order, with `COLUMNS`."""
     figures = {name: value for name, value in document.items() if name != "rehearsal"}
-    return [replace(row, page=page, rehearsal=document["rehearsal"]) for row in _walk(figures, "", "")]
+    beside = {"rehearsal": document["rehearsal"]}
+    return [{"page": page} | row | beside for row in _walk(figures, "", "")]
 
 
 def exported(page: str, document: Mapping[str, Any], form: str) -> str:
-    """A page's JSON document as "json", "jsonl" or "csv"."""
+    """A page's JSON document as "json", or its figures as "jsonl" or "csv".
+
+    A text that a spreadsheet would take for a formula gets an apostrophe in front.
+    """
     if form == "json":
         return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
     rows = figure_rows(page, document)
-    return as_csv(rows) if form == "csv" else as_json_lines(rows)
-
-
-def as_csv(rows: Iterable[FigureRow]) -> str:
-    """Rows under a line of names. A text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    if form == "jsonl":
+        return "".join(json.dumps(row, ensure_ascii=True) + "\n" for row in rows)
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for row in rows:
-        writer.writerow(map(_cell, (asdict(row) | {"rehearsal": int(row.rehearsal)}).values()))
+    writer.writerows(map(_cell, (row | {"rehearsal": int(row["rehearsal"])}).values()) for row in rows)
     return stream.getvalue()
-
-
-def as_json_lines(rows: Iterable[FigureRow]) -> str:
-    """One JSON object a line."""
-    return "".join(json.dumps(asdict(row), ensure_ascii=True) + "\n" for row in rows)
 
 
 def _cell(value: object) -> object:
@@ -381,7 +335,7 @@ def _cell(value: object) -> object:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def _walk(node: Any, subject: str, path: str, *, listed: bool = False) -> Iterator[FigureRow]:
+def _walk(node: Any, subject: str, path: str, *, listed: bool = False) -> Iterator[dict[str, Any]]:
     if isinstance(node, (list, tuple)):
         for item in node:
             yield from _walk(item, subject, path, listed=True)
@@ -391,7 +345,7 @@ def _walk(node: Any, subject: str, path: str, *, listed: bool = False) -> Iterat
         about = "; ".join([*([subject] if subject else []), *words])
         yield from _of_record({name: node[name] for name in node if name not in named}, about, path)
     else:
-        yield FigureRow("", subject, path, _plain_value(node))
+        yield _figure(subject, path, node)
 
 
 def _says_what(item: tuple[str, Any]) -> bool:
@@ -399,7 +353,7 @@ def _says_what(item: tuple[str, Any]) -> bool:
     return item[1] is None or isinstance(item[1], str) or item[0] in _NUMBERED
 
 
-def _of_record(node: Mapping[str, Any], subject: str, path: str) -> Iterator[FigureRow]:
+def _of_record(node: Mapping[str, Any], subject: str, path: str) -> Iterator[dict[str, Any]]:
     main = next((name for name in _MAIN if name in node), None) if {"low", "high"} <= node.keys() else None
     alone = main is not None and node.keys() <= {main, *_LIMITS}
     beside = sum(isinstance(value, (int, float)) for value in node.values()) > 1
@@ -408,15 +362,18 @@ def _of_record(node: Mapping[str, Any], subject: str, path: str) -> Iterator[Fig
         if isinstance(value, (Mapping, list, tuple)):
             yield from _walk(value, subject, where)
         elif name == main:
-            yield FigureRow("", subject, where, _plain_value(value), node.get("n"), node["low"], node["high"])
+            yield _figure(subject, where, value, node.get("n"), node["low"], node["high"])
         elif main is None and not (name == "n" and beside):
             # Without limits, n is that of every figure beside it; with them, of the main one alone.
-            yield FigureRow("", subject, where, _plain_value(value), node.get("n") if name != "n" else None)
+            yield _figure(subject, where, value, node.get("n") if name != "n" else None)
         elif main is not None and name not in _LIMITS:
-            yield FigureRow("", subject, where, _plain_value(value))
+            yield _figure(subject, where, value)
 
 
-def _plain_value(value: Any) -> float | str | None:
+def _figure(
+    subject: str, figure: str, value: Any, n: Any = None, low: Any = None, high: Any = None
+) -> dict[str, Any]:
     if isinstance(value, bool):
-        return int(value)
-    return value if value is None or isinstance(value, (int, float)) else str(value)
+        value = int(value)
+    plain = value if value is None or isinstance(value, (int, float)) else str(value)
+    return {"subject": subject, "figure": figure, "value": plain, "n": n, "low": low, "high": high}

@@ -23,8 +23,13 @@ from navigator.sheet.statistics.page import (
     short_date,
     utc_text,
 )
-from navigator.sheet.statistics.reviewer import exam_tables, scores, uncertainty_tables
-from navigator.sheet.statistics.revise_rate import rate_tables, use_words
+from navigator.sheet.statistics.reviewer import (
+    exam_tables,
+    rate_tables,
+    scores,
+    uncertainty_tables,
+    use_words,
+)
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.statistics import REVIEWERS
 

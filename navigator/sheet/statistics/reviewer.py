@@ -1,4 +1,4 @@
-"""What the reviewer's exam says of it, what a second model adds, and whether a writer's uncertainty tells."""
+"""What the reviewer's exam says of it, what a second model adds, whether a writer's uncertainty tells; and the revise rate."""
 
 from __future__ import annotations
 
@@ -8,33 +8,46 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from navigator.figures.exam import (
-    CANNOT_TELL,
     Backtest,
     Estimate,
     ExamScore,
     Paired,
     backtest,
+    exam_score,
     exam_scores,
     paired,
     worth_words,
 )
-from navigator.figures.intervals import ANECDOTAL_BELOW, share
-from navigator.figures.rates import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share, newcombe
+from navigator.figures.rates import (
+    NOT_RELATED,
+    OPPOSITE,
+    RELATED,
+    TOO_FEW,
+    RateRow,
+    Relation,
+    relations,
+    revise_rate,
+)
+from navigator.model.errors import NotFound, UsageError
 from navigator.model.models import Review
 from navigator.model.states import PAST, Role
-from navigator.model.text import plural
+from navigator.model.text import plural, safe_line
 from navigator.sheet.statistics.page import (
     SHARE_COLUMNS,
+    Column,
     PageQuestion,
     Row,
     Table,
     bounds,
+    dash,
     number,
     percent,
     share_rows,
     share_table,
 )
 from navigator.store.reads.reader import Reader
+from navigator.store.reads.statistics import GROUPINGS, FirstUse
 
 
 def scores(reader: Reader, since: str = "") -> tuple[ExamScore, ...]:
@@ -146,7 +159,7 @@ def exam_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     two = independence(reader, since)
     every = [score_document(one, changed.get((one.model, one.prompt_version))) for one in found]
     data = {
-        **(every[0] if every else _NOBODY),
+        **(every[0] if every else score_document(exam_score())),
         "prepared": {"faulty": faulty, "clean": len(items) - faulty},
         "reviewers": every,
         "independence": {**asdict(two), "sentence": two.words},
@@ -164,13 +177,6 @@ def exam_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
             for row in score.by_source
         )
         yield share_table("BY SOURCE", named, version)
-        sides = (
-            (f"{row.size}, {what}", one)
-            for row in score.by_size
-            for what, one in (("caught", row.sensitivity), ("passed", row.specificity))
-            if one.n
-        )
-        yield share_table("BY CHANGED LINES", sides, version)
     past, _ = read_backtest(reader, since=since)
     if past.bugs:
         shares = (("bugs, caught", past.caught), ("innocent commits, flagged", past.flagged))
@@ -228,7 +234,6 @@ def _score_table(score: ExamScore) -> Table:
             _estimate("REVISE that is right", score.genuine_share, score.reason),
         ),
         answer=worth_words(score),
-        headline=score.verdict,
         facts=(
             ("reviewer", f"{score.model}, {score.prompt_version}"),
             ("verdict", f"{score.verdict}. {score.why}"),
@@ -244,23 +249,6 @@ def _estimate(name: str, found: Estimate | None, why: str = "") -> Row:
     if name == "Youden's J":
         return Row(name, (f"{found.value:.2f}", f"[{found.low:.2f} to {found.high:.2f}]", ""))
     return Row(name, (percent(found.value), f"[{100 * found.low:.0f}–{100 * found.high:.0f}]", ""))
-
-
-_NOBODY: dict[str, Any] = {
-    "items": 0,
-    "faulty": {"n": 0, "caught": 0},
-    "clean": {"n": 0, "passed": 0},
-    **{name: share(0, 0).document() for name in ("sensitivity", "specificity")},
-    "by_source": [],
-    "by_size": [],
-    "youden": None,
-    "genuine_share": None,
-    "reason": "no item has been answered",
-    "verdict": CANNOT_TELL,
-    "why": "No item has been answered.",
-    "cost": {"tokens": 0, "seconds": 0.0},
-}
-"""What is said before the first answer."""
 
 
 def score_document(score: ExamScore, precedents: Paired | None = None) -> dict[str, Any]:
@@ -318,3 +306,137 @@ def sentence(found: Iterable[Relation]) -> str:
         TOO_FEW: f"Too few to tell: {n}; {ANECDOTAL_BELOW} with each outcome are needed.",
     }
     return words[best.verdict]
+
+
+# How often the reviewer asks for a revision: as a whole, by a property such as the week; and two groups side by side.
+
+_COLUMNS = (
+    *(Column("rate"), Column("95 %"), Column("n"), Column("revise", wide=True), Column("approve", wide=True)),
+    *(Column("unread"), Column("stated"), Column("to ±10", wide=True)),
+)
+
+
+def _rate_row(label: str, row: RateRow) -> Row:
+    found = _share_of(row)
+    cells = (percent(row.rate), bounds(found), f"{row.n:,}", f"{row.revise:,}", f"{row.approve:,}")
+    more = f"{row.more_for_10:,}" if row.more_for_10 else "✓"
+    beside = (dash(row.unreviewed), percent(row.stated_rate), more)
+    return Row(label, (*cells, *beside), share=found if row.n else None, note=row.note or mixed(row))
+
+
+def rate_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
+    """The revise rate, and beside it that of self-reviews (strategy `adapter`) and of changes that Navigator did not write."""
+    counts = reader.verdict_counts(question.by, question.since)
+    whole, grouped = revise_rate(counts, whole=True), revise_rate(counts)
+    own = revise_rate(counts, whole=True, own=True).rows
+    changes = reader.verdict_counts(since=question.since, existing=True)
+    existing = revise_rate(changes, whole=True).rows
+    variants = reader.variant_verdicts(question.since)
+    excluded = whole.excluded | ({"further_variants": variants} if variants else {})
+    left = ", ".join(f"{n:,} {why.replace('_', ' ')}" for why, n in sorted(excluded.items()))
+    yield Table(
+        "REVISE RATE",
+        _COLUMNS,
+        tuple(_rate_row("all", row) for row in whole.rows),
+        about="first-round verdicts",
+        empty=f"no first-round verdict counts; not counted: {left}" if left else "",
+        notes=(f"not counted: {left}",) if left and whole.rows else (),
+        name="revise_rate",
+        data={
+            "by": question.by,
+            "rows": [asdict(row) for row in grouped.rows],
+            "excluded": excluded,
+            "existing": [asdict(row) for row in existing],
+            "self_reviews": [asdict(row) for row in own],
+        },
+    )
+    if question.by:
+        title, weeks = f"BY {question.by.replace('-', ' ').upper()}", question.by == "week"
+        yield Table(title, _COLUMNS, tuple(_rate_row(row.group, row) for row in grouped.rows), periods=weeks)
+    for title, rows, about in (
+        ("SELF-REVIEWS", own, "first verdicts of the writer's own model"),
+        ("EXISTING CHANGES", existing, "first verdicts on changes that Navigator did not write"),
+    ):
+        shown = tuple(_rate_row("all", row) for row in rows)
+        yield Table(title, _COLUMNS, shown, about=f"{about}; not part of the revise rate")
+
+
+def mixed(row: RateRow) -> str:
+    """What a row mixes, in words; "" where it is about one combination of versions."""
+    return f"mixes {row.versions} versions" if row.versions > 1 else ""
+
+
+def use_words(use: FirstUse) -> str:
+    """`generate@7f3c`, `writer 80B`: prompt versions bear the name of what they are for, a model's name does not."""
+    ways = {"looking": "writing with looks", "blocks": "writing without looks"}
+    named = {
+        "way": ways.get(use.value, f"writing by {use.value}"),
+        "writer_model": f"writer {use.value}",
+        "model": f"reviewer {use.value}",
+        "block_on": f"block_on = {use.value}",
+    }
+    return safe_line(named.get(use.field, use.value)) or "–"
+
+
+def _share_of(row: RateRow) -> Share:
+    return Share(row.revise, row.n, row.rate, row.low, row.high)
+
+
+# Two groups side by side: two prompt versions, two models, two projects.
+
+ONE_LOOK = "the interval holds for one look at verdicts that were not chosen by their result"
+
+
+def comparison(reader: Reader, first: str, second: str, by: str = "", since: str = "") -> Table:
+    """The revise rates of two groups, and their difference.
+
+    Args:
+        first, second: names of groups, such as two prompt versions.
+        by: the property they are values of, one of `GROUPINGS`; "" for the first one that has both.
+        since: a UTC time as the store writes it; only verdicts from then on.
+
+    Raises:
+        UsageError: both names are the same.
+        NotFound: no property has both names.
+    """
+    if first == second:
+        raise UsageError(f"{first!r} is one group.", hint="Name two.")
+    known: dict[str, None] = {}
+    for name in (by,) if by else GROUPINGS:
+        groups = {row.group: row for row in revise_rate(reader.verdict_counts(name, since)).rows}
+        known |= dict.fromkeys(groups)
+        if first in groups and second in groups:
+            return _beside(name, groups[first], groups[second])
+    hint = "`navigator stats reviewer --by writer-prompt` lists the prompt versions; --by names the property."
+    raise NotFound(
+        f"{first!r} and {second!r} are not values of the same property.",
+        hint=f"There are: {', '.join(known) or 'none'}." if by else hint,
+    )
+
+
+def _beside(by: str, one: RateRow, other: RateRow) -> Table:
+    data: dict[str, Any] = {
+        "by": by,
+        "first": asdict(one),
+        "second": asdict(other),
+        "difference": None,
+        "low": None,
+        "high": None,
+    }
+    said = "one of them has no verdict"
+    if one.rate is not None and other.rate is not None:
+        low, high = newcombe(one.revise, one.n, other.revise, other.n)
+        difference = one.rate - other.rate
+        data |= {"difference": difference, "low": low, "high": high}
+        shown = "no difference shown" if low <= 0 <= high else "a difference is shown"
+        said = (
+            f"{100 * difference:+.0f} points, 95 % {100 * low:+.0f} to {100 * high:+.0f} (Newcombe); {shown}"
+        )
+    rows = tuple(Row(row.group, _rate_row("", row).cells[:4], note=row.note) for row in (one, other))
+    facts = [("Difference", said)]
+    facts += [("Mixture", f"{row.group} {mixed(row)}") for row in (one, other) if mixed(row)]
+    few = (f"anecdotal: n below {ANECDOTAL_BELOW}",) if one.note or other.note else ()
+    title = f"REVISE RATE BY {by.replace('-', ' ').upper()}"
+    return Table(
+        title, _COLUMNS[:4], rows, facts=tuple(facts), notes=(*few, ONE_LOOK), name="comparison", data=data
+    )

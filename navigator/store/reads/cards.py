@@ -20,6 +20,7 @@ from navigator.model.states import (
     FOR_DEVELOPER,
     LIVE_TASK_STATES,
     CheckOutcome,
+    DecisionKind,
     PolicyAction,
     ProposalState,
     Role,
@@ -68,6 +69,7 @@ SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.priority
        {_newest_verdict(Role.REVIEWER, "a.parent")} AS whole,
        (SELECT count(*) FROM reproductions WHERE review_id = r.id AND outcome IN ('regression', 'unmet')) AS reproduced,
        l.state AS landing, l.ref AS landing_ref,
+       (SELECT kind FROM decisions WHERE proposal_id = a.id AND withdrawn = 0) AS decision,
        CASE WHEN t.kind = 'scan' THEN (SELECT count(*) FROM suggestions
             WHERE task_id = t.id AND attempt = t.attempt AND state = 'open') ELSE 0 END AS suggestions
   FROM tasks t
@@ -110,6 +112,8 @@ class Card:
         overlaps: other proposals that wait and touch one of its paths; `rivals`: how many other variants of it wait; `moved`: its
             project's base is at another commit now. These three are known where the card was held against the others
             (`sheet.marks`).
+        newer: the open proposal that replaced this one; `waits_for`: the part that has to land first; `rival`: the variant of the
+            same task that is approved. These three are known where the card was read for a verb (`actions.base.read_card`).
     """
 
     task: str
@@ -163,9 +167,13 @@ class Card:
     change: str = ""
     landing: str = ""
     landing_ref: str = ""
+    decision: DecisionKind | None = None
     overlaps: tuple[str, ...] = ()
     rivals: int = 0
     moved: bool = False
+    newer: str = ""
+    waits_for: str = ""
+    rival: str = ""
 
     @property
     def id(self) -> str:
@@ -200,6 +208,21 @@ class Card:
         return self.change != ""
 
     @property
+    def with_you(self) -> bool:
+        """Whether its proposal, or its review, waits for the developer."""
+        return self.open and self.state is TaskState.AWAITING_APPROVAL
+
+    @property
+    def to_decide(self) -> bool:
+        """Whether its proposal can be decided on now."""
+        return self.with_you and not self.existing
+
+    @property
+    def approved(self) -> bool:
+        """Approved and not landed: the landing is due, or was refused."""
+        return self.state is TaskState.APPROVED and self.decision is DecisionKind.APPROVE
+
+    @property
     def number(self) -> int:
         """The task's number, for sorting."""
         return int(self.task[1:])
@@ -213,10 +236,8 @@ class CardReads(Queries):
         were given."""
         words = _quoted(LIVE_TASK_STATES | FOR_DEVELOPER)
         live = f"SELECT id FROM tasks WHERE state IN ({words}) UNION SELECT id FROM tasks WHERE since >= ?"
-        return [
-            _card(row)
-            for row in self._all(f"{_CARDS} WHERE p.removed = 0 AND t.id IN ({live}) ORDER BY t.id", since)
-        ]
+        rows = self._all(f"{_CARDS} WHERE p.removed = 0 AND t.id IN ({live}) ORDER BY t.id", since)
+        return list(map(_card, rows))
 
     def waiting_since(self) -> list[str]:
         """Since when (UTC) each task that waits for the developer does, without reading more of it."""
@@ -270,9 +291,7 @@ def _card(row: sqlite3.Row) -> Card:
     try:
         # By position: finding a column by its name looks through all of them.
         held = dict(zip(row.keys(), row, strict=True))
-        text, found, policy, checks, edits = (
-            held.pop(name) for name in ("text", "found", "policy", "checks", "edits")
-        )
+        text, found, policy, checks, edits = map(held.pop, ("text", "found", "policy", "checks", "edits"))
         read = _readers()
         # NULL is left out: the field's default holds.
         values = {
@@ -338,10 +357,8 @@ def _failed(text: str) -> tuple[tuple[str, ...], bool]:
         return (), False
     checks = read_json(text)
     ran = (CheckOutcome.PASSED.value, failed)
-    return (
-        tuple(str(check["name"]) for check in checks if check["outcome"] == failed),
-        any(check["outcome"] == untested and check.get("before") in ran for check in checks),
-    )
+    names = tuple(str(check["name"]) for check in checks if check["outcome"] == failed)
+    return names, any(check["outcome"] == untested and check.get("before") in ran for check in checks)
 
 
 # What `navigator status` reads. It answers at once: no model is imported for it, and none made.

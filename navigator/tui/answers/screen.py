@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from textual import work
 from textual.app import ComposeResult
 
-from navigator.actions.base import Done, Subject, Verb
+from navigator.actions.base import Done, Verb, read_card
 from navigator.actions.deciding import SendBack
 from navigator.actions.tasks import After, Cancel, PutAway, Retry, TaskVerb
 from navigator.model.errors import NavigatorError
@@ -27,6 +27,7 @@ from navigator.tui.widgets.page import Page, PieceLines
 from navigator.tui.widgets.screen import NavScreen
 
 if TYPE_CHECKING:
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.loop import Predecessor, RoundCost
     from navigator.store.reads.reader import Reader
 
@@ -142,7 +143,7 @@ class AnswerText:
     suggestions: tuple[Suggestion, ...]
     events: tuple[Event, ...]
     before: list[Predecessor]
-    on: Subject
+    on: Card
 
     @property
     def open(self) -> list[Suggestion]:
@@ -162,7 +163,7 @@ def read_answer(reader: Reader, identifier: str) -> AnswerText:
         tuple(reader.suggestions(task.id, attempt=task.attempt)),
         tuple(reader.task_events(identifier)),
         reader.predecessors(identifier),
-        Subject.read(reader, identifier),
+        read_card(reader, identifier),
     )
 
 

@@ -15,7 +15,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 
 from navigator.actions.approve import Approve, destination
-from navigator.actions.base import Level, Subject, Told, refusal_of
+from navigator.actions.base import Level, Told, read_card, refusal_of
 from navigator.actions.deciding import Decide, Pinned, Reject, require_tree
 from navigator.actions.notes import MarkSeen
 from navigator.model.errors import NavigatorError
@@ -372,12 +372,12 @@ def _reason(
     reader: Reader, kind: DecisionKind, proposal: Proposal, of: Card, tree: str
 ) -> tuple[str, Kind | None]:
     verb: type[Decide] = Approve if kind is DecisionKind.APPROVE else Reject
-    on = Subject.of(reader, proposal)
+    on = read_card(reader, proposal.id)
     refusal = verb.refuse_one(on) or refusal_of(lambda: require_tree(proposal, tree))
     if refusal is not None:
         return refusal.message.removeprefix(f"{proposal.id} ").rstrip("."), None
     # One that is approved already was looked at: only its landing is tried again.
-    mark = left_out(of, unseen=True) if kind is DecisionKind.APPROVE and on.waiting else None
+    mark = left_out(of, unseen=True) if kind is DecisionKind.APPROVE and on.to_decide else None
     return (mark.words, mark.kind) if mark else ("", None)
 
 

@@ -13,13 +13,12 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from navigator.actions.approve import Approve
-from navigator.actions.base import Subject, Verb
-from navigator.actions.deciding import Decide, Pinned, Reject, SendBack, decided
+from navigator.actions.base import Verb, read_card
+from navigator.actions.deciding import Decide, Pinned, Reject, SendBack, Undo, decided
 from navigator.actions.notes import KeepComment, MarkSeen
 from navigator.actions.reviews import RequestFix
 from navigator.actions.split import KeepTests, Split
 from navigator.actions.tasks import PutAway
-from navigator.actions.undo import Undo
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal
@@ -458,7 +457,7 @@ class ReviewScreen(NavScreen):
     def _following(self, decided: str) -> str:
         """The next proposal or review of the queue that still waits; "" where none does."""
         queue = self.waiting_queue
-        waiting = {card.proposal for card in self.app.snapshot.inbox if Subject.of_card(card).with_you}
+        waiting = {card.proposal for card in self.app.snapshot.inbox if card.with_you}
         waiting.discard(decided)
         here = queue.index(decided) if decided in queue else -1
         order = [*queue[here + 1 :], *queue[: max(0, here)]]
@@ -471,7 +470,7 @@ class ReviewScreen(NavScreen):
     async def _undo(self) -> None:
         last, here = self.app.last_decided, self.shown_id
         try:
-            shown = await self.app.feed.read(lambda reader: Subject.read(reader, here))
+            shown = await self.app.feed.read(lambda reader: read_card(reader, here))
         except NavigatorError as error:
             self.app.toast(str(error), "warning")
             return

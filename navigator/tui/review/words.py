@@ -27,7 +27,7 @@ from navigator.model.states import (
 from navigator.model.text import plural, safe_line, safe_text
 from navigator.sheet.marks import Kind, head, marks
 from navigator.sheet.variants import standing_lines
-from navigator.sheet.waiting import about, reading_seconds, reading_words
+from navigator.sheet.waiting import about, reading_seconds
 from navigator.sheet.writing import look_lines, looks_words, uncertainty_words
 from navigator.tui.deck_snapshot import short_model
 from navigator.tui.keys import bindings_of
@@ -391,7 +391,7 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
     of = context.known(shown, overlaps)
     if found := marks(of):
         yield "marks", "\n".join(mark.words for mark in found)
-    yield "effort", f"{about(reading_seconds(of))} to read and decide, estimated from: {reading_words(of)}"
+    yield "effort", f"{about(reading_seconds(of))} to read and decide"
     written = (
         ""
         if shown.existing

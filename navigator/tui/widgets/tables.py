@@ -10,7 +10,7 @@ from operator import itemgetter
 from navigator.figures.intervals import ANECDOTAL_BELOW
 from navigator.model.text import safe_line
 from navigator.sheet.statistics.page import Column, Row, Table, drawn
-from navigator.tui.widgets.cells import Piece, cropped, fit, justified, length, right, thousands
+from navigator.tui.widgets.cells import Piece, cropped, fit, length, right, thousands
 from navigator.tui.widgets.markdown import wrapped
 from navigator.tui.widgets.page import Line
 
@@ -51,11 +51,7 @@ def table_lines(table: Table, width: int, *, period: str = "", beside: Sequence[
     readable = min(width, _READABLE)
     about = ", ".join(word for word in (table.about, period) if word)
     title: list[Piece] = [(table.title, "title"), (f"   {about}" if about else "", "muted")]
-    end: list[Piece] = [(table.headline, "strong")] if table.headline else []
-    beside_title = not end or length(title[:1]) + 2 + length(end) <= width
-    lines: list[Line] = (
-        [[], justified(title, end, width)] if beside_title else [[], title[:1], cropped(end, width)]
-    )
+    lines: list[Line] = [[], cropped(title, width)]
     if table.answer:
         lines += wrapped([(table.answer, "strong")], readable)
     named = max((length([(name, "")]) + 2 for name, _ in table.facts), default=0)
