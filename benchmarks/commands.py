@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.size import sized
 
-ROUNDS = sized(2, 15, 40)
+ROUNDS = sized(1, 15, 40)
 REFERENCE = ("-c", "import click, sqlite3, tomllib")
 COMMANDS = {
     name: ("-m", "navigator", *name.split()) for name in ("status", "proposals", "diff P1", "task list")

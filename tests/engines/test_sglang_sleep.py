@@ -38,7 +38,7 @@ async def test_a_stream_that_runs_when_it_is_put_to_sleep_continues_after_it_wak
     heard: list[int] = []
     question = ChatRequest(
         [{"role": "user", "content": "Write."}],
-        max_tokens=1500,
+        max_tokens=400,
         temperature=0.0,
         top_p=1.0,
         extra={"ignore_eos": True},
