@@ -21,7 +21,7 @@ from navigator.model.snapshot import (
     SwapTo,
     TaskView,
 )
-from navigator.model.states import Role, TaskState, require_task_transition
+from navigator.model.states import Role, TaskState, require_transition
 from navigator.schedule.next_actions import next_actions
 from navigator.schedule.swap_rule import CHECKS_AT_ONCE, FILES_HELD_SECONDS
 
@@ -187,7 +187,7 @@ class World:
         self.jobs.append(Job(action, live.id, role))
 
     def move(self, live: Live, to: TaskState) -> None:
-        require_task_transition(live.state, to, task=live.id)
+        require_transition(live.state, to, of=live.id)
         live.state = to
         live.since = self.now
 

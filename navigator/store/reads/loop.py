@@ -117,12 +117,12 @@ class LoopReads(ReproductionReads):
 
     def predecessors(self, identifier: str) -> list[Predecessor]:
         """The tasks that one comes after, in the order they were named."""
-        found = self._all(
+        return self._models(
+            Predecessor,
             f"SELECT o.id, o.project_id, p.name AS project, o.state, {MET} AS met FROM tasks t, {LINKED}"
             " JOIN projects p ON p.id = o.project_id WHERE t.id = ? ORDER BY j.key",
             number_of(identifier, "T"),
         )
-        return from_rows(Predecessor, found)
 
     def successors(self, identifier: str) -> list[str]:
         """The tasks that come right after one, by id."""
@@ -285,19 +285,18 @@ class LoopReads(ReproductionReads):
 
     def task_events(self, identifier: str) -> list[Event]:
         """Everything that happened to a task, in order."""
-        found = self._all(
-            "SELECT * FROM events WHERE task_id = ? ORDER BY seq", task_id(number_of(identifier, "T"))
+        return self._models(
+            Event, "SELECT * FROM events WHERE task_id = ? ORDER BY seq", task_id(number_of(identifier, "T"))
         )
-        return from_rows(Event, found)
 
     def events_of(self, kinds: Collection[str], after: int) -> list[Event]:
         """Events of some kinds after a sequence number, in order."""
-        found = self._all(
+        return self._models(
+            Event,
             f"SELECT * FROM events WHERE seq > ? AND kind IN ({', '.join('?' * len(kinds))}) ORDER BY seq",
             after,
             *kinds,
         )
-        return from_rows(Event, found)
 
     def last_number(self, table: str) -> int:
         """The highest id in `calls`, `proposals`, `swaps` or `exam_answers`; 0 where there is none."""
