@@ -47,7 +47,6 @@ class Live:
     writer: Role = Role.GENERATOR
     state: TaskState = S.QUEUED
     round: int = 0
-    attempt: int = 0
     since: float = 0.0
     repairs: int = 0
     landing_due: bool = False
@@ -61,7 +60,6 @@ class Live:
             state=self.state,
             priority=self.priority,
             order=self.order,
-            attempt=self.attempt,
             round=self.round,
             since=self.since,
             files=self.files,
@@ -222,7 +220,7 @@ class World:
             self.move(self.tasks[job.task], S.STALE if self.bad() else S.LANDED)
         elif isinstance(action, Renew):
             live = self.tasks[job.task]
-            live.attempt, live.round = live.attempt + 1, 0
+            live.round = 0
             self.move(live, S.QUEUED)
 
     def end_swap(self, role: Role) -> None:

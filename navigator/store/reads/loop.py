@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
 from navigator.model.errors import NotFound
 from navigator.model.ids import TaskId, number_of, task_id
 from navigator.model.json_text import read_json
-from navigator.model.models import Event, Model, Proposal, Review, Uncertainty, Usage
+from navigator.model.models import Event, Model, Proposal, Review, Uncertainty, Usage, age_seconds
 from navigator.model.records import AgentTurn
+from navigator.model.snapshot import TaskView
 from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN, Queries
 from navigator.store.reads.statistics import ReproductionReads
@@ -34,33 +35,6 @@ class RepairCall(Model):
     purpose: str
     seq: int
     prompt_version: str
-
-
-class LoopTask(Model):
-    """What the scheduler has to know of a task; its texts stay in the database. `updated` is a UTC time.
-
-    `wrote` is the role whose answer the present attempt continues; None where nothing is written yet, or the task
-    starts again. `escalated`: its next reading was asked for by name.
-    `reviewed`: it is in `checking` for the tests of its findings, which have no effect on any model's work. `doubt`: the mean
-    entropy of the proposal that waits for its review; 0 where it is not known.
-    """
-
-    id: TaskId
-    order: int
-    project_id: int
-    state: TaskState
-    priority: int
-    attempt: int
-    round: int
-    files: frozenset[str]
-    updated: str
-    kind: TaskKind
-    complexity: Complexity
-    wrote: Role | None = None
-    reviewed: bool = False
-    escalated: bool = False
-    group: TaskId = ""
-    doubt: float = 0.0
 
 
 class Predecessor(Model):
@@ -98,18 +72,44 @@ _DOUBT = (
 class LoopReads(ReproductionReads):
     """Queries that the conductor's stages ask."""
 
-    def loop_tasks(self, states: Collection[TaskState]) -> list[LoopTask]:
-        """The tasks in these states that wait for no other task, in the order they were given. Asked at every step: reads no
-        text of a task."""
-        return self._models(
-            LoopTask,
-            'SELECT id, id AS "order", project_id, state, priority, attempt, round, files, updated, kind, complexity,'
-            f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END AS wrote, variant_of AS \"group\","
+    def loop_tasks(
+        self, states: Collection[TaskState], writer: Callable[[TaskKind, Complexity], Role]
+    ) -> list[TaskView]:
+        """The tasks in these states that wait for no other task, in the order they were given; `since` is counted from now, so
+        it is below 0. Asked at every step: reads no text of a task.
+
+        Args:
+            writer: the role that writes a task of which nothing is written yet.
+        """
+        found = self._all(
+            "SELECT id, project_id, state, priority, round, files, updated, kind, complexity,"
+            f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END AS wrote, variant_of,"
             f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END AS reviewed, escalated <> '' AS escalated,"
             f" CASE WHEN state = 'awaiting_review' THEN ({_DOUBT}) ELSE 0.0 END AS doubt FROM tasks t"
             f" WHERE state IN ({', '.join('?' * len(states))}) AND NOT {BLOCKED} ORDER BY id",
             *(state.value for state in states),
         )
+        return [
+            TaskView(
+                id=task_id(row["id"]),
+                project_id=row["project_id"],
+                state=TaskState(row["state"]),
+                priority=row["priority"],
+                order=row["id"],
+                round=row["round"],
+                since=-age_seconds(row["updated"]),
+                files=frozenset(read_json(row["files"])),
+                kind=TaskKind(row["kind"]),
+                writer=Role(row["wrote"])
+                if row["wrote"]
+                else writer(TaskKind(row["kind"]), Complexity(row["complexity"])),
+                reviewed=bool(row["reviewed"]),
+                escalated=bool(row["escalated"]),
+                group=task_id(row["variant_of"]) if row["variant_of"] else "",
+                doubt=row["doubt"],
+            )
+            for row in found
+        ]
 
     def blocked_tasks(self) -> int:
         """How many queued tasks wait for another one."""
@@ -170,7 +170,7 @@ class LoopReads(ReproductionReads):
         return frozenset(task_id(row["task_id"]) for row in found)
 
     def wrote(self, identifier: str) -> Role | None:
-        """The role whose answer a task's present attempt continues; see `LoopTask.wrote`."""
+        """The role whose answer a task's present attempt continues; None where nothing is written yet."""
         found = self._all(
             f"SELECT ({_WROTE}) AS role FROM tasks t WHERE id = ? AND state <> 'queued'",
             number_of(identifier, "T"),

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from navigator.model.ids import number_of
 from navigator.model.states import Role
 from navigator.store.database import translated
-from navigator.store.errors import damaged_row
 from navigator.store.schema import DamagedRow, clean, from_rows
 
 if TYPE_CHECKING:
@@ -65,8 +64,7 @@ class Queries:
         except sqlite3.Error as error:
             raise translated(error, database_of(self._connection)) from error
         except UnicodeDecodeError as error:
-            path = database_of(self._connection)
-            raise translated(DamagedRow(damaged_row(path) or "a text cannot be read"), path) from error
+            raise translated(DamagedRow("a text cannot be read"), database_of(self._connection)) from error
 
     def _models(self, model: type[_M], sql: str, *values: Any) -> list[_M]:
         """A model from each row."""
