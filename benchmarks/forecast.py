@@ -58,7 +58,7 @@ def _forecast(scenario: Scenario) -> Forecast:
     views = [
         TaskView(
             id=job.id, project_id=job.project, state=TaskState.QUEUED, priority=job.priority, order=order,
-            attempt=0, round=0, since=0.0,
+            round=0, since=0.0,
         )
         for order, job in enumerate(jobs)
     ]  # fmt: skip

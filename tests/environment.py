@@ -19,7 +19,7 @@ _KEPT = (
         "NAVIGATOR_FUZZ_SECONDS",
         "NAVIGATOR_RECORD",
     ),
-    *("NAVIGATOR_REAL_AGENTS", "NAVIGATOR_REAL_HISTORY", "NAVIGATOR_AGENT_SIEGE"),
+    *("NAVIGATOR_REAL_AGENTS", "NAVIGATOR_REAL_HISTORY"),
 )
 _PREFIXES = ("PYTEST_", "TEXTUAL_SNAPSHOT_")
 _GITCONFIG = """
@@ -84,3 +84,8 @@ def _clean() -> tempfile.TemporaryDirectory[str]:
 
 
 HOME = _clean()
+
+from navigator.store import database  # noqa: E402 - only now: it may read a variable
+
+DURABLE = database.SYNCHRONOUS
+database.SYNCHRONOUS = "OFF"  # no test cuts the power: in its own process a commit does not wait for the disk

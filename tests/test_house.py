@@ -56,6 +56,11 @@ def test_light_commands_import_nothing_heavy(words: str, tmp_path: Path) -> None
     assert not loaded_after(code, tmp_path) & set(HEAVY)
 
 
+def test_the_first_paint_imports_no_model(tmp_path: Path) -> None:
+    code = "import navigator.tui.app, navigator.tui.deck"
+    assert not loaded_after(code, tmp_path) & {"pydantic", "httpx", "git", "jinja2", "tiktoken", "pygments"}
+
+
 def test_importing_the_package_does_no_work(tmp_path: Path) -> None:
     before = loaded_after("pass", tmp_path)
     assert loaded_after("import navigator", tmp_path) - before == {"navigator"}

@@ -371,8 +371,11 @@ def bench(*, arm: _BenchArms = (), name: str = "bench") -> None:
 async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...]) -> Finished:
     from navigator.lab.comparing.session import compare as run
 
-    if not journal.chosen:
-        await asyncio.to_thread(_add_functions, deps, journal, bench_functions())
-        journal.add(Tried(key=""))
-    words = words_again(arm=names)
-    return await run(deps, journal, journal.tasks, names, 1, None, "bench", words, output.note)
+    try:
+        if not journal.chosen:
+            await asyncio.to_thread(_add_functions, deps, journal, bench_functions())
+            journal.add(Tried(key=""))
+        words = words_again(arm=names)
+        return await run(deps, journal, journal.tasks, names, 1, None, "bench", words, output.note)
+    finally:
+        await deps.close()

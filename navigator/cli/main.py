@@ -128,16 +128,7 @@ def _of_the_database(error: Exception) -> NavigatorError | None:
     from navigator.cli.session import state_paths
     from navigator.store.database import translated
 
-    database = state_paths().database
-    if not isinstance(error, sqlite3.Error):
-        from navigator.store.errors import damaged_row
-        from navigator.store.schema import DamagedRow
-
-        found = damaged_row(database) if database.exists() else ""
-        if not found:
-            return None
-        error = DamagedRow(found)
-    return translated(error, database)
+    return translated(error, state_paths().database) if isinstance(error, sqlite3.Error) else None
 
 
 def _print_error(words: Sequence[str], message: str, hint: str, code: str) -> None:

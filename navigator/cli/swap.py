@@ -353,7 +353,7 @@ def measure(*, n: Annotated[int, Value(type=click.IntRange(1, 1000))] = 30) -> N
             raise Conflict(
                 f'Strategy "{strategy.name}" keeps both models loaded: there is no swap to measure.'
             )
-        if waiting := len(deps.reader.loop_tasks(LOOP_TASK_STATES)):
+        if waiting := len(deps.reader.loop_tasks(LOOP_TASK_STATES, deps.settings.routing.writer)):
             raise Conflict(
                 f"{waiting:,} task{'s wait' if waiting != 1 else ' waits'}: swaps are measured only while there is no work.",
                 hint="`navigator run --until idle` finishes it first.",

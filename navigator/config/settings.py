@@ -282,27 +282,17 @@ class CommandSettings(Section):
     """Program that prints the loaded role on its first line; empty: the servers are asked for their models."""
 
 
-class AdapterSettings(Section):
-    """Strategy `adapter`: one base model, one LoRA adapter per role, named by the role's `model`."""
-
-    generator_path: str = ""
-    """Folder of the generator's adapter, for SGLang or vLLM to load; empty: the server has it already."""
-    reviewer_path: str = ""
-    """Folder of the reviewer's adapter, for SGLang or vLLM to load; empty: the server has it already."""
-
-
 class SwapSettings(Section):
     """How models share the GPU. There is no default strategy: a wrong guess would stop a service."""
 
     strategy: SwapStrategyName | None = None
     """How the model on the GPU changes: docs/strategies.md."""
     script: str = ""
-    """Strategy systemd: a script in place of the packaged model-swap.sh. Strategy command: the command as one line."""
+    """Strategy systemd: a script in place of the packaged model-swap.sh."""
     model_dirs: tuple[str, ...] = ()
     """Folders that hold models, in addition to the Hugging Face cache: the next model's weights are read ahead."""
     systemd: SystemdSettings = Field(default_factory=SystemdSettings)
     command: CommandSettings = Field(default_factory=CommandSettings)
-    adapter: AdapterSettings = Field(default_factory=AdapterSettings)
 
     @property
     def keeps_both(self) -> bool:
@@ -316,7 +306,7 @@ class SwapSettings(Section):
 
     @model_validator(mode="after")
     def _command_named(self) -> Self:
-        if self.strategy == "command" and not (self.script or self.command.argv):
+        if self.strategy == "command" and not self.command.argv:
             raise ValueError('strategy "command" needs argv under [swap.command], the command to run')
         return self
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from navigator.context.pack import Count, fitting
 from navigator.model import patterns
@@ -19,6 +20,7 @@ _AS_DRAWN = ((3, 40), (1, 40), (0, 40), (0, 12), (0, 4), (0, 2))
 """Lines around a match, and matches of one file: the most for which there is room."""
 
 _LONGEST_LINE = 300
+_MOST_COMPARED = 5_000
 _FOR_NAMES = 5
 """Of the room, one part in so many is for the names of files whose matches have none."""
 
@@ -166,7 +168,7 @@ FORMS = {
 """How each is written."""
 
 _RANGE = patterns.compile(r":L?(\d{1,7})(?:\s*[-–:]\s*L?(\d{1,7}))?$")
-_NAME = patterns.compile(r"[^\W\d]\w*[!?]?")
+_NAME = patterns.compile(r"[^\W\d]")
 _BEFORE = patterns.compile(r"[\s>*+\-\d.)`]*([A-Za-z])?")
 
 
@@ -342,11 +344,12 @@ def entries_of(folder: str, paths: Iterable[str]) -> list[str]:
 
 
 def alike(path: str, paths: Iterable[str]) -> list[str]:
-    """The paths whose last part is that of a path, or nearly."""
-    name = path.rsplit("/", 1)[-1]
-    last = {other: other.rsplit("/", 1)[-1] for other in paths}
+    """The paths whose last part is that of a path, or nearly; no more than 5,000 names are compared."""
+    name = path.rsplit("/", 1)[-1].casefold()
+    last = {other: other.rsplit("/", 1)[-1].casefold() for other in paths}
     same = [other for other, its in last.items() if its == name]
     if same:
         return same
-    close = set(difflib.get_close_matches(name, set(last.values()), 3, 0.8))
+    names = islice(dict.fromkeys(last.values()), _MOST_COMPARED)
+    close = difflib.get_close_matches(name[:_LONGEST_LINE], list(names), 3, 0.8)
     return [other for other, its in last.items() if its in close]

@@ -11,11 +11,9 @@ from difflib import SequenceMatcher
 
 from navigator.edits.paths import quote
 from navigator.git.source import TreeSource
-from navigator.process.bounded import WorkerLost, run_bounded
 
-_MAX_ALIGN = 4_000_000
-_STEPS_A_CHARACTER = 1_000
-"""Pairs of equal lines times lines, which `difflib` takes at worst, that count as one character of text to read."""
+_MOST_STEPS = 10_000_000
+"""Pairs of equal lines times lines, which `difflib` takes at worst; more would take seconds."""
 
 _BINARY_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -156,16 +154,11 @@ def align(old: Sequence[str], new: Sequence[str]) -> list[NewLine]:
 def _align_middle(old: Sequence[str], new: Sequence[str], offset: int) -> list[NewLine]:
     """Longest runs first; parts that would take too long are taken as changed line by line."""
     changed = [NewLine(line, like=offset + min(i, len(old) - 1)) for i, line in enumerate(new)]
-    if len(old) * len(new) > _MAX_ALIGN:
-        return changed
     times = Counter(old)
-    steps = sum(times[line] for line in new) * min(len(old), len(new))
-    try:
-        opcodes = run_bounded(_opcodes, old, new, size=steps // _STEPS_A_CHARACTER, seconds=2.0)
-    except WorkerLost:
+    if sum(times[line] for line in new) * min(len(old), len(new)) > _MOST_STEPS:
         return changed
     pieces: list[NewLine] = []
-    for tag, i1, i2, j1, j2 in opcodes:
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         for k in range(j2 - j1):
             if tag == "equal":
                 pieces.append(NewLine(new[j1 + k], keep=offset + i1 + k))
@@ -174,10 +167,6 @@ def _align_middle(old: Sequence[str], new: Sequence[str], offset: int) -> list[N
             else:
                 pieces.append(NewLine(new[j1 + k]))
     return pieces
-
-
-def _opcodes(old: Sequence[str], new: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
-    return SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
 
 
 # The base tree with blocks on top of it

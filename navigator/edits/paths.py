@@ -6,9 +6,9 @@ import difflib
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from navigator.checks.policy import is_git_folder
+from navigator.context.looks import alike
 from navigator.model import patterns
 from navigator.model.json_text import table
 from navigator.model.states import EditCode
@@ -19,7 +19,6 @@ _DRIVE = patterns.compile(r"[A-Za-z]:(?:[\\/]|$)")
 _LISTED = patterns.compile(r"(?:[-+>]|[0-9]+[.)])\s")
 _MAX_NAME = 255
 _MAX_PATH = 4096
-_MAX_SUGGEST_FROM = 5_000
 
 
 def clean_path_line(line: str) -> str:
@@ -63,35 +62,11 @@ def doubtful_new_path(path: str) -> str | None:
 
 def did_you_mean(path: str, known: Collection[str]) -> list[str]:
     """Up to three known paths that may be meant, likeliest first."""
-    found: dict[str, None] = {}
-    words = [path, *path.split()]
-    for word in words:
-        bare = word.strip(_AROUND + "()[]<>:,;")
-        while bare.startswith("./"):
-            bare = bare[2:]
-        for candidate in (
-            bare,
-            bare.rstrip(".!?"),
-            bare.lstrip("/"),
-            bare.replace("\\", "/"),
-            bare.partition("/")[2],
-        ):
-            if candidate and candidate != path and candidate in known:
-                found[candidate] = None
-    name = path.replace("\\", "/").rsplit("/", 1)[-1].casefold()
-    same_name = [p for p in known if p.rsplit("/", 1)[-1].casefold() == name and p != path]
-    found.update(dict.fromkeys(_closest(path, same_name, cutoff=0.0)))
-    if len(found) < 3:
-        found.update(dict.fromkeys(_closest(path, known, cutoff=0.75)))
-    return list(islice(found, 3))
-
-
-def _closest(path: str, among: Collection[str], *, cutoff: float) -> list[str]:
-    """The nearest by characters, the path's own folder first; no more than 5,000 paths are compared."""
-    folder = f"{path.rpartition('/')[0]}/"
-    beside = list(islice((p for p in among if p.startswith(folder)), _MAX_SUGGEST_FROM))
-    pool = [*beside, *islice(among, _MAX_SUGGEST_FROM - len(beside))]
-    return list(dict.fromkeys(difflib.get_close_matches(path[:300], pool, n=4, cutoff=cutoff)))
+    said = path.replace("\\", "/")
+    words = (word.strip(f"{_AROUND}()[]<>:,;.!?/") for word in said.split())
+    written = [word for word in words if word in known]
+    near = difflib.get_close_matches(said[:300], alike(said, known), 3, 0.0)
+    return [one for one in dict.fromkeys([*written, *near]) if one != path][:3]
 
 
 MAX_MESSAGE = 2400

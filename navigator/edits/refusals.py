@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import heapq
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
 from functools import lru_cache
 from pathlib import PurePosixPath
 
@@ -191,14 +190,9 @@ def _candidates(lines: Sequence[str], search: Sequence[str]) -> list[int]:
 def _similar_starts(lines: Sequence[str], search: Sequence[str], last: int) -> list[int]:
     """Starts at which the longest line of SEARCH meets lines that are like it."""
     j = max(range(len(search)), key=lambda k: len(search[k].strip()))
-    matcher = SequenceMatcher(None, autojunk=False)
-    matcher.set_seq2(search[j].strip()[:200])
-    rated: list[tuple[float, int]] = []
-    for i, line in enumerate(lines[:_MAX_SCANNED]):
-        matcher.set_seq1(line.strip()[:200])
-        if matcher.real_quick_ratio() >= _MIN_RATIO and (ratio := matcher.quick_ratio()) >= _MIN_RATIO:
-            rated.append((ratio, min(max(i - j, 0), last)))
-    return list(dict.fromkeys(start for _, start in heapq.nlargest(_MAX_CANDIDATES, rated)))
+    known = {line.strip()[:_MAX_RATED_WIDTH]: i for i, line in reversed([*enumerate(lines[:_MAX_SCANNED])])}
+    near = get_close_matches(search[j].strip()[:_MAX_RATED_WIDTH], known, _MAX_CANDIDATES, _MIN_RATIO)
+    return list(dict.fromkeys(min(max(known[line] - j, 0), last) for line in near))
 
 
 def describe(lines: Sequence[str], search: Sequence[str], near: Closest) -> str:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from navigator.journey.dependencies import Dependencies
-from navigator.model.models import age_seconds
 from navigator.model.snapshot import Doubt, ExamView, SchedulerSnapshot, TaskView
 from navigator.model.states import LIVE_TASK_STATES, Role, TaskState
 from navigator.model.text import plural
 from navigator.schedule.forecast import PUBLISHED, Figures
 from navigator.sheet.finish import batch_rules
-from navigator.store.reads.loop import LoopTask
 
 _LOOKED_AT = LIVE_TASK_STATES - {TaskState.AWAITING_APPROVAL}
 _DECIDED = frozenset({TaskState.APPROVED, TaskState.REVISING, TaskState.STALE})
@@ -73,11 +71,12 @@ class ConductorState:
     ) -> SchedulerSnapshot:
         """The store's tasks and this memory as one frozen picture."""
         now = time.monotonic()
-        tasks = deps.reader.loop_tasks(_LOOKED_AT)
+        tasks = deps.reader.loop_tasks(_LOOKED_AT, deps.settings.routing.writer)
         due = deps.reader.pending_landings()
         own = deps.reader.self_reviews_due() if deps.settings.generator.self_review else frozenset()
         views = tuple(
-            self._view(deps, task, now, landing_due=task.id in due, own_due=task.id in own) for task in tasks
+            replace(task, since=self._entered(task, now), landing_due=task.id in due, own_due=task.id in own)
+            for task in tasks
         )
         held = {task.id for task in tasks}
         self._since = {key: value for key, value in self._since.items() if key in held}
@@ -106,36 +105,18 @@ class ConductorState:
             for_you=len(deps.reader.waiting_since()),
         )
 
-    def _view(
-        self, deps: Dependencies, task: LoopTask, now: float, *, landing_due: bool, own_due: bool
-    ) -> TaskView:
+    def _entered(self, task: TaskView, now: float) -> float:
+        """The monotonic second at which a task entered its state."""
         known = self._since.get(task.id)
         if known is None:
             # A task that was there before this process: its age by the wall clock, which may have jumped.
-            known = (task.state, now - age_seconds(task.updated))
+            known = (task.state, now + task.since)
             if task.state not in _DECIDED:
                 self._last_arrival = max(self._last_arrival, known[1])
         elif known[0] is not task.state:
             known = (task.state, now)
         self._since[task.id] = known
-        return TaskView(
-            id=task.id,
-            project_id=task.project_id,
-            state=task.state,
-            priority=task.priority,
-            order=task.order,
-            attempt=task.attempt,
-            round=task.round,
-            since=known[1],
-            files=task.files,
-            writer=task.wrote or deps.settings.routing.writer(task.kind, task.complexity),
-            landing_due=landing_due,
-            own_due=own_due,
-            reviewed=task.reviewed,
-            escalated=task.escalated,
-            group=task.group,
-            doubt=task.doubt,
-        )
+        return known[1]
 
     def failed(self, role: Role, *, began: float, give_up_after: int | None) -> int:
         """Note that a role did not answer what was asked at `began` (monotonic); returns how many times in a row.

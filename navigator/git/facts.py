@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
@@ -117,26 +117,12 @@ class RepoFacts:
         return Git(self.git_dir, work_tree=tree, user_config=user_config, outside=self.outside)
 
 
-@dataclass(frozen=True, slots=True)
-class _Places:
-    """Where the parts of a repository are, as GitPython found them."""
-
-    git_dir: Path
-    common_dir: Path
-    work_tree: Path | None
-
-    def git(self, *, user_config: bool = False) -> Git:
-        """A hardened runner that takes no executable from the checkout."""
-        outside = () if self.work_tree is None else (self.work_tree,)
-        return Git(self.git_dir, user_config=user_config, outside=(self.common_dir, *outside))
-
-
 _STEERING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY")
 """Set by git for hooks and aliases; GitPython and the programs of `[on]` would take them for the project's."""
 
 
-def _open_places(path: Path) -> _Places:
-    """Open `path` with GitPython."""
+def _open_places(path: Path) -> RepoFacts:
+    """Where the parts of the repository at `path` are, as GitPython finds them."""
     # Imported here: GitPython takes a tenth of a second, and most commands never look at a repository.
     # Without "quiet" the import itself may start a `git` of its own choosing and fail where there is none.
     os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
@@ -164,7 +150,7 @@ def _open_places(path: Path) -> _Places:
         raise NotARepository(
             f"{path} cannot be read: {error.strerror}.", hint="Check who may read it."
         ) from None
-    return _Places(git_dir, common_dir, work_tree)
+    return RepoFacts(path, git_dir, common_dir, work_tree)
 
 
 def own_settings(git: Git, key: str, *, repository: bool = False) -> list[str]:
@@ -182,7 +168,7 @@ def own_settings(git: Git, key: str, *, repository: bool = False) -> list[str]:
     return [value for scope, value in zip(fields[::2], fields[1::2], strict=False) if scope in scopes]
 
 
-def _require_owner(places: _Places) -> None:
+def _require_owner(places: RepoFacts) -> None:
     """Refuse a repository of another user unless git's own safe.directory trusts it.
 
     Navigator names git directories outright, which switches git's own check off; so it is asked here once.
@@ -213,7 +199,7 @@ def commit_named(git: Git, name: str) -> str:
     return found.text if found.status == 0 and found.text.isalnum() else ""
 
 
-def _hooks(places: _Places) -> tuple[str, ...]:
+def _hooks(places: RepoFacts) -> tuple[str, ...]:
     """Names of the executable hooks that a commit by the user would find, also where core.hooksPath leads
     elsewhere."""
     folder = places.common_dir / "hooks"
@@ -261,7 +247,7 @@ def checked_out_branches(common_dir: Path, git: Git) -> frozenset[str]:
     return frozenset(names)
 
 
-def _open(path: Path | str) -> _Places:
+def _open(path: Path | str) -> RepoFacts:
     """Find the parts of the repository at `path`, and see that it may be worked on."""
     where = Path(path).expanduser().resolve()
     places = _open_places(where)
@@ -289,7 +275,7 @@ def _read_head(git: Git, where: Path) -> tuple[str, str, str]:
     return kind, commit, ref
 
 
-def _ordinary(where: Path) -> tuple[_Places, str] | None:
+def _ordinary(where: Path) -> tuple[RepoFacts, str] | None:
     """A checkout with its own `.git` folder, on a branch that is a file of its own, and its commit; None for all others.
 
     Most are like this, and GitPython takes longer to import than everything else that a list of proposals needs.
@@ -304,7 +290,7 @@ def _ordinary(where: Path) -> tuple[_Places, str] | None:
         return None
     if not branch.startswith("refs/heads/") or len(commit) != _SHA1_DIGITS or not commit.isalnum():
         return None
-    return _Places(git_dir, git_dir, where), commit
+    return RepoFacts(where, git_dir, git_dir, where), commit
 
 
 def read_base(path: Path | str, base: str = "") -> str:
@@ -342,11 +328,8 @@ def read_facts(path: Path | str) -> RepoFacts:
     shallow = (places.common_dir / "shallow").exists()
     root = "" if shallow else _root_commit(git.git_dir, git.outside, head)
     listed = git.run("for-each-ref", "--format=%(refname)", "refs/heads/").stdout
-    return RepoFacts(
-        path=where,
-        git_dir=places.git_dir,
-        common_dir=places.common_dir,
-        work_tree=places.work_tree,
+    return replace(
+        places,
         head_commit=head,
         branch=ref.removeprefix("refs/heads/") if ref.startswith("refs/heads/") else None,
         object_format=object_format,

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
+from navigator.config.paths import write_private
 from navigator.git.diffs import (
     ABSENT,
     RawChange,
@@ -29,7 +30,7 @@ from navigator.git.diffs import (
     path_text,
 )
 from navigator.git.facts import AbsentBlobs, RepoFacts, read_facts
-from navigator.git.private_layout import clear_private_locks, create, own_objects, replace_file
+from navigator.git.private_layout import clear_private_locks, create, own_objects
 from navigator.git.runner import Git, GitError, TreeEntry
 from navigator.model import patterns
 from navigator.model.diff import FileDiff
@@ -179,7 +180,7 @@ class PrivateRepo:
         alternates = git_dir / "objects" / "info" / "alternates"
         if not alternates.exists() or alternates.read_text("utf-8", "surrogateescape") != f"{objects}\n":
             # The repository may have moved since.
-            replace_file(alternates, path_bytes(f"{objects}\n"))
+            write_private(alternates, path_bytes(f"{objects}\n"))
         return cls(git_dir, known)
 
     def pin_base(self, commit: str) -> str:
@@ -218,7 +219,7 @@ class PrivateRepo:
         listed = shallow.read_text("ascii").split() if shallow.exists() else []
         every = dict.fromkeys((*listed, *commits))
         if len(every) > len(listed):
-            replace_file(shallow, "".join(f"{commit}\n" for commit in every).encode("ascii"))
+            write_private(shallow, "".join(f"{commit}\n" for commit in every).encode("ascii"))
         # What an earlier base holds is here already.
         wanted = [*commits, "--not", *(f"{old}^{{tree}}" for old in pinned[-_EXCLUDED_BASES:])]
         try:

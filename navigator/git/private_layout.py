@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -43,16 +42,6 @@ def create(git_dir: Path, facts: RepoFacts) -> None:
 def _attributes() -> str:
     drivers = table(__package__, "git.toml")["drivers"].items()
     return "".join(f"{pattern} diff={driver}\n" for driver, patterns in drivers for pattern in patterns)
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    fd, name = tempfile.mkstemp(prefix=f"{path.name}-", dir=path.parent)
-    with os.fdopen(fd, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    Path(name).replace(path)
 
 
 def own_objects(git_dir: Path) -> Path:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import TYPE_CHECKING
 
 from navigator.model import patterns
 from navigator.model.json_text import table
-from navigator.model.models import Project
+
+if TYPE_CHECKING:
+    from navigator.model.models import Project
 
 IGNORE_FILE = ".navigatorignore"
 """Which files a model is never shown, in the syntax of `.gitignore`; read from the root of the task's base commit."""
@@ -15,7 +18,7 @@ IGNORE_FILE = ".navigatorignore"
 _LONGEST_IGNORE = 256 * 1024
 
 _SECRETS = table(__package__, "git.toml")["secrets"]
-_SECRET_NAMES = patterns.compile(_SECRETS["names"])
+_SECRET_NAMES = patterns.compile("".join(_SECRETS["names"].split()))
 _EXAMPLES = patterns.compile(_SECRETS["examples"])
 _SECRET_PATHS = patterns.compile(_SECRETS["paths"])
 

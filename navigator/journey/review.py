@@ -21,13 +21,12 @@ from navigator.journey.calls import (
 )
 from navigator.journey.dependencies import Dependencies, Prompting
 from navigator.journey.looking import look_first
-from navigator.journey.reviewing.answer import RawReview, review_schema
-from navigator.journey.reviewing.grounding import UnreadableReview, read_review
+from navigator.journey.reviewing.answer import RawReview, UnreadableReview, read_review, review_schema
 from navigator.journey.reviewing.join import Answered, Talk, join
 from navigator.journey.reviewing.prompt import Parts, Planner, Reading, ReviewPromptDependencies
 from navigator.journey.subject import Change, gather_subject, held_of, leaving_messages, precedents_for
 from navigator.model.models import Proposal, Reproduction, Review, Task, Usage, utc_now
-from navigator.model.states import Escalation, Role, Verdict
+from navigator.model.states import Escalation, ReproductionOutcome, Role, Verdict
 from navigator.process.bounded import WorkerLost, run_bounded
 from navigator.store.reads.ledger import StoredAnswer
 
@@ -72,9 +71,12 @@ async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -
             review, _ = await _review(deps, task, proposal, role)
             _store(deps, task, proposal, review)
             return
-        review, talks = await _review(deps, task, proposal, role)
         held = held_of(deps, task, proposal)
-        if not held:  # else a crash came between the review and its tests: it is the same one, from the answers that were kept
+        talks: list[Talk] = []
+        # Held after a crash between the review and its tests: what was answered is read once more while one is to be asked for.
+        if not held or any(one.reproduction.outcome is ReproductionOutcome.UNASKED for one in held):
+            review, talks = await _review(deps, task, proposal, role)
+        if not held:
             rows = []
             if review.findings:
                 from navigator.journey.reproducing import planned

@@ -34,6 +34,7 @@ from navigator.model.states import (
     TaskState,
     Verdict,
 )
+from navigator.model.text import read_words
 
 
 def utc_now() -> str:
@@ -327,11 +328,6 @@ class Finding(Model):
     def asked_for(self) -> bool:
         """Whether a revision answers it: its quote is anchored, and it is more than taste or a later remark."""
         return not (self.remark or self.set_aside) and self.anchored and self.severity is not Severity.NIT
-
-
-def read_words(hunks: int, unread: int) -> str:
-    """`read 5 of 7 hunks` where a reading left some out, else ""."""
-    return f"read {hunks - unread} of {hunks} hunks" if unread else ""
 
 
 class Review(Model):

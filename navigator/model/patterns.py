@@ -4,7 +4,8 @@ The calls are those of `re`, and no other module imports it. Each pattern is rea
 at more than a few characters that it does not consume, `re` runs it, and is the fastest. Every other pattern is run by RE2 (https://github.com/google/re2),
 which cannot backtrack: it refuses backreferences, looking around, and counts above 1,000.
 
-What differs from `re` in a pattern that RE2 runs: `$` without MULTILINE is the very end, and `\\b` knows the letters of ASCII.
+What differs from `re` in a pattern that RE2 runs: `$` without MULTILINE is the very end, and `\\b` knows the letters of ASCII, as
+`\\S` does inside of a set.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from weakref import WeakSet
 
 from navigator.model.errors import NavigatorError
 
-ASCII, IGNORECASE, MULTILINE, DOTALL, VERBOSE = (
-    int(flag) for flag in (re.ASCII, re.IGNORECASE, re.MULTILINE, re.DOTALL, re.VERBOSE)
+ASCII, IGNORECASE, MULTILINE, DOTALL = (
+    int(flag) for flag in (re.ASCII, re.IGNORECASE, re.MULTILINE, re.DOTALL)
 )
 escape = re.escape
 
@@ -30,25 +31,20 @@ _WAYS = 64
 _MEMORY = 16 << 20
 """Bytes that RE2 may use for one pattern; it forgets states rather than use more."""
 
-_SPACE = r"\t-\r\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
-_NO_SPACE = (
-    r"\x00-\x08\x0e-\x1b!-\x{84}\x{86}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}"
-    r"\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff}"
-)
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_CLASSES = {
-    _op.CATEGORY_DIGIT: (r"\p{Nd}", r"\d"),
-    _op.CATEGORY_NOT_DIGIT: (r"\P{Nd}", r"\D"),
-    _op.CATEGORY_SPACE: (_SPACE, r"\s\x0b"),
-    _op.CATEGORY_NOT_SPACE: (_NO_SPACE, r"\x00-\x08\x0e-\x1f!-\x{10ffff}"),
-    _op.CATEGORY_WORD: (r"\p{L}\p{N}_", r"\w"),
-    _op.CATEGORY_NOT_WORD: ("", r"\W"),
-}
-_PLACES = {
-    _op.AT_BEGINNING_STRING: r"\A",
-    _op.AT_END_STRING: r"\z",
-    _op.AT_BOUNDARY: r"\b",
-    _op.AT_NON_BOUNDARY: r"\B",
+_PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{,", re.DOTALL)
+"""What RE2 writes in another way: an escape, a set, a count without its least."""
+
+_SPACE = r"\t-\r\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
+_WIDE = {r"\w": r"\p{L}\p{N}_", r"\d": r"\p{Nd}", r"\D": r"\P{Nd}", r"\s": _SPACE}
+_NARROW = {r"\s": r"\s\x0b"}
+"""Letters, digits and spaces inside of a set, of every alphabet and of ASCII."""
+
+_SETS = {
+    r"[\W_]": r"[^\p{L}\p{N}]",
+    r"[^\W_]": r"[\p{L}\p{N}]",
+    r"[^\W\d]": r"[\p{L}\p{Nl}\p{No}_]",
+    r"[^\W\d_]": r"[\p{L}\p{Nl}\p{No}]",
 }
 
 
@@ -84,7 +80,7 @@ class Pattern(Generic[AnyStr]):
             if _ways(tree.data, True) <= _WAYS:
                 self._run = re.compile(self.pattern, self.flags)
             else:
-                self._run = _re2(tree, isinstance(self.pattern, bytes))
+                self._run = _re2(tree, self.pattern)
         return self._run
 
     @property
@@ -229,8 +225,8 @@ def _ways(items: Sequence[tuple[Any, Any]], last: bool) -> float:
     return ways
 
 
-def _re2(tree: Any, latin: bool) -> Any:
-    """RE2's program for a tree that the parser of `re` made.
+def _re2(tree: Any, pattern: Any) -> Any:
+    """RE2's program for a pattern, and the tree that the parser of `re` made of it.
 
     Raises:
         PatternError: it cannot be run in linear time, or becomes too large.
@@ -239,30 +235,29 @@ def _re2(tree: Any, latin: bool) -> Any:
 
     options = re2.Options()
     options.max_mem, options.log_errors = _MEMORY, False
-    if latin:
+    text, flags = pattern, tree.state.flags
+    if isinstance(pattern, bytes):
+        text = pattern.decode("latin-1")
         options.encoding = re2.Options.Encoding.LATIN1
-    flags = tree.state.flags
-    text = ("(?i)" if flags & re.IGNORECASE else "") + _written(tree.data, flags)
+    if flags & re.VERBOSE:
+        raise PatternError("blanks in it mean nothing (`(?x)`), which cannot be run in linear time")
+    wide = flags & re.UNICODE and not flags & re.ASCII
+    text = re.sub(r"\A\(\?[a-z]+\)", "", text)  # they are among the flags of the tree
+    text = _PARTS.sub(lambda part: _written(part[0], _WIDE if wide else _NARROW), text)
+    given = "".join(letter for letter in "ims" if flags & getattr(re, letter.upper()))
+    text = f"(?{given}){text}" if given else text
     try:
-        return _linear()(text.encode("ascii") if latin else text, options, tree.state.groupdict)
+        return _linear()(text.encode("latin-1") if isinstance(pattern, bytes) else text, options)
     except re2.error as error:
         raise PatternError(f"it cannot be run in linear time: {error}") from None
 
 
 @cache
 def _linear() -> Any:
-    """RE2's pattern, for texts with half a pair of surrogates too, and with the names of groups."""
+    """RE2's pattern, for texts with half a pair of surrogates too."""
     import re2
 
     class Linear(re2._Regexp):  # type: ignore[misc]
-        def __init__(self, pattern: str | bytes, options: Any, names: Mapping[str, int]) -> None:
-            super().__init__(pattern, options)
-            self.names = names
-
-        @property
-        def groupindex(self) -> Mapping[str, int]:
-            return self.names
-
         def _match(self, anchor: Any, text: Any, *within: Any) -> Iterator[Any]:
             whole = isinstance(text, bytes) or text.isascii()
             for found in super()._match(anchor, text if whole else _SURROGATE.sub("\ufffd", text), *within):
@@ -272,71 +267,17 @@ def _linear() -> Any:
     return Linear
 
 
-def _written(items: Sequence[tuple[Any, Any]], flags: int) -> str:
-    """A part of a pattern as RE2 writes it."""
-    parts = []
-    for op, arg in items:
-        if op in (_op.LITERAL, _op.NOT_LITERAL, _op.IN):
-            parts.append(_class(op, arg, flags))
-        elif op is _op.ANY:
-            parts.append("(?s:.)" if flags & re.DOTALL else r"[^\n]")
-        elif op is _op.AT:
-            parts.append(_end_of_text(arg, flags))
-        elif op is _op.BRANCH:
-            parts.append("(?:" + "|".join(_written(branch, flags) for branch in arg[1]) + ")")
-        elif op is _op.SUBPATTERN:
-            group, added, removed, body = arg
-            inner = _written(body, (flags | added) & ~removed)
-            cased = ("i" if added & re.IGNORECASE else "") + ("-i" if removed & re.IGNORECASE else "")
-            inner = f"(?{cased}:{inner})" if cased else inner
-            parts.append(f"({inner})" if group is not None else f"(?:{inner})")
-        elif op in (_op.MAX_REPEAT, _op.MIN_REPEAT):
-            least, most, body = arg
-            count = f"{{{least},{'' if most is _op.MAXREPEAT else most}}}"
-            count = {"{0,}": "*", "{1,}": "+", "{0,1}": "?"}.get(count, count)
-            parts.append(f"(?:{_written(body, flags)}){count}{'?' if op is _op.MIN_REPEAT else ''}")
-        else:
-            raise PatternError("it looks around or refers back, which cannot be done in linear time")
-    return "".join(parts)
-
-
-def _end_of_text(where: Any, flags: int) -> str:
-    if where in _PLACES:
-        return _PLACES[where]
-    many = flags & re.MULTILINE
-    if where is _op.AT_BEGINNING:
-        return "(?m:^)" if many else r"\A"
-    return "(?m:$)" if many else r"\z"
-
-
-def _class(op: Any, arg: Any, flags: int) -> str:
-    """One character of a set, as RE2 writes it."""
-    if op is not _op.IN:
-        return (
-            f"[{'^' if op is _op.NOT_LITERAL else ''}{_char(arg)}]" if op is _op.NOT_LITERAL else _char(arg)
-        )
-    negated = arg[0][0] is _op.NEGATE
-    items = arg[1:] if negated else arg
-    narrow = bool(flags & re.ASCII) or not flags & re.UNICODE
-    if (_op.CATEGORY, _op.CATEGORY_NOT_WORD) in items and not narrow:
-        # All that is in no word and some of what is: what remains of a word is written, and the set turned round.
-        left = {str(item) for item in items} - {str((_op.CATEGORY, _op.CATEGORY_NOT_WORD))}
-        digits, line = str((_op.CATEGORY, _op.CATEGORY_DIGIT)), str((_op.LITERAL, ord("_")))
-        if left - {digits, line}:
-            raise PatternError("a set holds \\W with more than `_` and \\d")
-        numbers = r"\p{Nl}\p{No}" if digits in left else r"\p{N}"
-        return f"[{'' if negated else '^'}\\p{{L}}{numbers}{'' if line in left else '_'}]"
-    inner = "".join(
-        f"{_char(value[0])}-{_char(value[1])}"
-        if kind is _op.RANGE
-        else _CLASSES[value][narrow]
-        if kind is _op.CATEGORY
-        else _char(value)
-        for kind, value in items
-    )
-    return f"[{'^' if negated else ''}{inner}]"
-
-
-def _char(code: int) -> str:
-    char = chr(code)
-    return char if char.isascii() and char.isalnum() else f"\\x{{{code:x}}}"
+def _written(part: str, letters: Mapping[str, str]) -> str:
+    """One of `_PARTS` as RE2 writes it."""
+    if part == "{,":
+        return "{0,"
+    if part == r"\Z":
+        return r"\z"
+    if not part.startswith("["):
+        kind = letters.get(part.lower(), "")
+        return f"[{'^' if part.isupper() else ''}{kind}]" if kind else part
+    if letters is _WIDE and part in _SETS:
+        return _SETS[part]
+    if letters is _WIDE and r"\W" in part:
+        raise PatternError("a set holds \\W with more than `_` and \\d")
+    return re.sub(r"\\.", lambda escaped: letters.get(escaped[0], escaped[0]), part, flags=re.DOTALL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from navigator.model.states import Role, Standing, TaskState, standing
+from navigator.model.states import Role, Standing, TaskKind, TaskState, standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class TaskView:
     state: TaskState
     priority: int
     order: int
-    attempt: int
     round: int
     since: float
     files: frozenset[str] = frozenset()
     writer: Role = Role.GENERATOR
+    kind: TaskKind = TaskKind.IMPLEMENT
     landing_due: bool = False
     own_due: bool = False
     reviewed: bool = False

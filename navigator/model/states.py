@@ -1,6 +1,6 @@
 """States; `states.toml` is the one table of transitions between them, and of what a task waits for in each.
 
-The code obeys this table through `require_task_transition`; the database obeys it through triggers that
+The code obeys this table through `require_transition`; the database obeys it through triggers that
 `navigator.store.schema` generates from the same table.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
+from typing import Any
 
 from navigator.model.errors import IllegalTransition
 from navigator.model.json_text import table
@@ -279,24 +280,18 @@ RETRYABLE_TASK_STATES = frozenset({_T.REJECTED, _T.FAILED, _T.STALE, _T.CANCELLE
 CANCELLABLE_TASK_STATES = frozenset(s for s, to in TASK_TRANSITIONS.items() if _T.CANCELLED in to)
 
 
-def require_task_transition(current: TaskState, target: TaskState, *, task: str) -> None:
-    """Raise `IllegalTransition` unless the table knows `current -> target`."""
-    if target in TASK_TRANSITIONS[current]:
-        return
-    raise IllegalTransition(
-        f"{task} is {current.value}: it cannot become {target.value}.",
-        hint=f"`navigator task show {task}` tells what happened to it.",
+def require_transition(
+    current: TaskState | ProposalState, target: TaskState | ProposalState, *, of: str
+) -> None:
+    """Raise `IllegalTransition` unless the table knows `current -> target`; `of` is the id of the task or proposal."""
+    known: dict[Any, frozenset[Any]] = (
+        TASK_TRANSITIONS if isinstance(current, TaskState) else PROPOSAL_TRANSITIONS
     )
-
-
-def require_proposal_transition(current: ProposalState, target: ProposalState, *, proposal: str) -> None:
-    """Raise `IllegalTransition` unless the table knows `current -> target`."""
-    if target in PROPOSAL_TRANSITIONS[current]:
-        return
-    raise IllegalTransition(
-        f"{proposal} is {current.value}: it cannot become {target.value}.",
-        hint="`navigator proposals` lists what is open.",
-    )
+    if target not in known[current]:
+        raise IllegalTransition(
+            f"{of} is {current.value}: it cannot become {target.value}.",
+            hint="`navigator task show` and `navigator proposals` say what happened to it.",
+        )
 
 
 class LookKind(StrEnum):

@@ -76,6 +76,11 @@ def cut_title(line: str, most: int) -> str:
     return words if len(words) > most // 2 else line[:most].rstrip()
 
 
+def read_words(hunks: int, unread: int) -> str:
+    """`read 5 of 7 hunks` where a reading left some out, else ""."""
+    return f"read {hunks - unread} of {hunks} hunks" if unread else ""
+
+
 def plural(count: int, noun: str) -> str:
     """`1 task`, `3,000 tasks`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

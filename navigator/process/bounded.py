@@ -3,25 +3,20 @@
 A parser that holds Python's interpreter lock (`re`, `ast`, a grammar in C) stops every other thread of its process, whatever
 thread it runs in. A process of its own does not: a crash, a hang or a flood of memory ends it alone.
 
-Its standard input carries requests, its standard output answers, both pickled behind their length. A call that takes more
+Its standard input carries requests, its standard output answers, both pickled. A call that takes more
 processor time than it was given is ended by the kernel: the alarm has no handler, since none would run while C code loops.
 """
 
 from __future__ import annotations
 
 import atexit
-import importlib
 import os
 import pickle
 import resource
-import selectors
 import signal
-import struct
 import sys
 import threading
-import time
 from collections.abc import Callable
-from functools import reduce
 from typing import Any, ClassVar, TypeVar
 
 from navigator.model.errors import NavigatorError
@@ -37,11 +32,6 @@ MEMORY = 2 << 30
 
 SMALL = 16_384
 """Characters that are read in this process: every parser takes milliseconds for them, and handing them over costs more."""
-
-_HEAD = struct.Struct(">dQQ")
-"""Before a request: seconds, memory, bytes that follow. An answer has its length alone."""
-
-_LENGTH = struct.Struct(">Q")
 
 _PROGRAM = "from navigator.process.bounded import serve; serve()"
 _KEPT = ("PATH", "LANG", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME")
@@ -89,10 +79,10 @@ class Worker:
             Exception: what the function raised.
         """
         self.memory = memory
-        body = pickle.dumps((function.__module__, function.__qualname__, args), pickle.HIGHEST_PROTOCOL)
+        limits = pickle.dumps((seconds, memory), pickle.HIGHEST_PROTOCOL)
+        request = limits + pickle.dumps((function, args), pickle.HIGHEST_PROTOCOL)
         try:
-            answer = _exchange(self._running(), _HEAD.pack(seconds, memory, len(body)) + body)
-            ended, value = pickle.loads(answer)
+            ended, value = _exchange(self._running(), request)
         except Exception as error:
             self.close()
             raise WorkerLost from error
@@ -121,34 +111,19 @@ class Worker:
             process.end()
 
 
-def _exchange(process: Process, request: bytes) -> bytes:
-    """Write a request and read its answer, for at most `_PATIENCE` seconds in all."""
+def _exchange(process: Process, request: bytes) -> tuple[bool, Any]:
+    """Write a request and read its answer; the process is killed where that takes longer than `_PATIENCE`."""
     assert process.stdin is not None and process.stdout is not None
-    out, into = process.stdin.fileno(), process.stdout.fileno()
-    os.set_blocking(out, False)
-    pending, answer = memoryview(request), bytearray()
-    wanted = _LENGTH.size
-    deadline = time.monotonic() + _PATIENCE
-    with selectors.DefaultSelector() as selector:
-        selector.register(into, selectors.EVENT_READ)
-        selector.register(out, selectors.EVENT_WRITE)
-        while len(answer) < wanted:
-            ready = selector.select(max(0.0, deadline - time.monotonic()))
-            if not ready:
-                raise TimeoutError
-            for key, _ in ready:
-                if key.fd == out:
-                    pending = pending[os.write(out, pending[: 1 << 16]) :]
-                    if not pending:
-                        selector.unregister(out)
-                    continue
-                chunk = os.read(into, 1 << 20)
-                if not chunk:
-                    raise EOFError
-                answer += chunk
-                if wanted == _LENGTH.size and len(answer) >= wanted:
-                    wanted += _LENGTH.unpack_from(answer)[0]
-    return bytes(answer[_LENGTH.size :])
+    watch = threading.Timer(_PATIENCE, process.kill)
+    watch.start()
+    try:
+        with open(process.stdin.fileno(), "wb", closefd=False) as ask:
+            ask.write(request)
+        with open(process.stdout.fileno(), "rb", closefd=False) as told:
+            ended, value = pickle.load(told)
+    finally:
+        watch.cancel()
+    return ended, value
 
 
 def run_bounded(
@@ -206,10 +181,8 @@ def close_idle() -> None:
 # In the process
 
 
-def _answer(body: bytes) -> bytes:
-    """Call what a request names; whether it returned, and its value or the error it raised, pickled."""
-    module, name, args = pickle.loads(body)
-    function: Any = reduce(getattr, name.split("."), importlib.import_module(module))
+def _answer(function: Callable[..., object], args: tuple[object, ...]) -> bytes:
+    """Whether a function returned, and its value or the error it raised, pickled."""
     try:
         told = (True, function(*args))
     except (RecursionError, MemoryError):
@@ -225,15 +198,14 @@ def serve() -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(5)
-    ask, tell = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    ask, tell = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    while head := ask.read(_HEAD.size):
-        seconds, memory, length = _HEAD.unpack(head)
+    while ask.peek(1):
+        seconds, memory = pickle.load(ask)
         resource.setrlimit(resource.RLIMIT_AS, (memory, hard))
         signal.setitimer(signal.ITIMER_PROF, seconds)
-        found = _answer(ask.read(length))
+        found = _answer(*pickle.load(ask))
         signal.setitimer(signal.ITIMER_PROF, 0)
-        tell.write(_LENGTH.pack(len(found)))
         tell.write(found)
         tell.flush()

@@ -12,7 +12,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from navigator.model.states import Role
@@ -24,7 +24,11 @@ from navigator.rehearsal.tool_calls import CallReader, ToolCall, calls_in
 HEALTH_SECONDS = 1.0
 """SGLang generates a token and looks a second later whether it came."""
 
-THOUGHT = "The rehearsal works by rule; it does not think.\n"
+VERSION = "rehearsal"
+SIMULATED = {
+    "logprobs": "from a hash of prompt and text; there is no model that has probabilities",
+    "tokens": "estimated at four characters each; their numbers are no tokenizer's",
+}
 
 Player = Callable[[Sequence[Mapping[str, str]], "dict[str, Any] | None", int, float], Completion]
 """`(messages, JSON schema or None, earlier requests with the same prompt, temperature) -> answer`. Pure; runs in a thread."""
@@ -63,7 +67,6 @@ class Api:
         self.draining = False
         self._player = player
         self._context = context_tokens
-        self._reports = Reports(role, self.engine, pace, context_tokens)
         self._seen: Counter[bytes] = Counter()
         self._routes: dict[str, dict[str, Route]] = {
             "/": {"GET": self._root},
@@ -110,17 +113,48 @@ class Api:
     async def _ready(self, request: HttpRequest) -> Response:
         return Response(status=200 if self.ready and not self.draining else 503)
 
+    # What the server says of itself, in names and shapes of SGLang 0.5.23.
+
     async def _models(self, request: HttpRequest) -> Response:
-        return json_response({"object": "list", "data": [self._reports.card()]})
+        card = {
+            "id": self.model,
+            "object": "model",
+            "created": int(time.time()),
+            "owned_by": "rehearsal",
+            "root": self.model,
+            "parent": None,
+            "max_model_len": self._context,
+        }
+        return json_response({"object": "list", "data": [card]})
 
     async def _model_info(self, request: HttpRequest) -> Response:
-        return json_response(self._reports.model_info())
+        return json_response({**self._named(), "is_generation": True})
 
     async def _loads(self, request: HttpRequest) -> Response:
-        return json_response(self._reports.loads())
+        load = {
+            "num_running_reqs": self.engine.running,
+            "num_waiting_reqs": self.engine.waiting,
+            "max_running_requests": self.engine.max_running,
+            "token_usage": round(self.engine.cache.usage, 4),
+        }
+        return json_response({"version": VERSION, "loads": [load]})
 
     async def _server_info(self, request: HttpRequest) -> Response:
-        return json_response(self._reports.server_info(ready=self.ready))
+        """The fields that mean something here, and what is simulated and how."""
+        said = {
+            "rehearsal": True,
+            "role": self.role.value,
+            "timing": self.pace.described(),
+            "simulated": SIMULATED,
+            "version": VERSION,
+            "status": "ready" if self.ready else "loading",
+            "max_running_requests": self.engine.max_running,
+            "context_length": self._context,
+        }
+        return json_response({**self._named(), **said})
+
+    def _named(self) -> dict[str, str]:
+        return {"model_path": self.model, "served_model_name": self.model}
 
     async def _abort(self, request: HttpRequest) -> Response:
         body = json_body(request)
@@ -143,12 +177,9 @@ class Api:
         wording = Wording(job, self.model, top_logprobs=body.top_logprobs, seed=self._seed)
         if body.stream:
             return await self._streamed(body, job, wording)
-        parts: dict[str, list[str]] = {"content": [], "reasoning": []}
-        async for channel, piece in self.engine.run(job):
-            parts[channel].append(piece)
-        content, reasoning = ("".join(parts[channel]) for channel in ("content", "reasoning"))
+        content = "".join([piece async for piece in self.engine.run(job)])
         content, calls = calls_in(content) if body.tools else (content, [])
-        return json_response(wording.whole(content, reasoning, calls))
+        return json_response(wording.whole(content, calls))
 
     async def _streamed(self, body: ChatBody, job: EngineJob, wording: Wording) -> Response:
         """The status goes out with the first chunk, and that with the first token: as SGLang has it."""
@@ -158,21 +189,20 @@ class Api:
         async def events() -> AsyncIterator[bytes]:
             try:
                 yield wording.opening()
-                piece = first
+                text = first
                 reader, called = CallReader(), 0
-                while piece is not None:
-                    channel, text = piece
+                while text is not None:
                     calls: list[ToolCall] = []
-                    if body.tools and channel == "content":
+                    if body.tools:
                         text, calls = reader.feed(text)
                     if text:
-                        yield wording.piece(channel, text, with_usage=body.usage_always)
+                        yield wording.piece(text)
                     for call in calls:
                         yield wording.call(called, call)
                         called += 1
-                    piece = await anext(pieces, None)
+                    text = await anext(pieces, None)
                 if rest := reader.rest():
-                    yield wording.piece("content", rest, with_usage=body.usage_always)
+                    yield wording.piece(rest)
                 yield wording.closing(called=called > 0)
                 if body.usage_at_end:
                     yield wording.counts()
@@ -187,90 +217,11 @@ class Api:
         repeat = self._seen[mark]
         self._seen[mark] += 1
 
-        def compute() -> Completion:
-            answer = self._player(body.messages, body.schema, repeat, body.temperature)
-            return replace(answer, reasoning=THOUGHT) if body.thinking else answer
-
         return EngineJob(
             rid=body.rid or uuid.uuid4().hex,
             prompt=body.prompt,
             prompt_tokens=body.prompt_tokens,
             max_tokens=body.max_tokens,
-            compute=compute,
+            compute=partial(self._player, body.messages, body.schema, repeat, body.temperature),
             repeat=repeat,
         )
-
-
-# What a server says about itself: models, load, information. Names and shapes are those of SGLang 0.5.23.
-
-VERSION = "rehearsal"
-
-SIMULATED = {
-    "logprobs": "from a hash of prompt and text; there is no model that has probabilities",
-    "tokens": "estimated at four characters each; their numbers are no tokenizer's",
-}
-
-
-class Reports:
-    """The answers of one server's `GET` routes.
-
-    Args:
-        role: whose part it plays.
-        engine: whose counts are reported.
-        pace: whose assumptions are reported.
-        context: tokens that prompt and answer may have together.
-    """
-
-    def __init__(self, role: Role, engine: SimulatedEngine, pace: Pace, context: int) -> None:
-        self._role = role
-        self._model = MODEL_NAMES[role]
-        self._engine = engine
-        self._pace = pace
-        self._context = context
-
-    def card(self) -> dict[str, Any]:
-        """One entry of `/v1/models`."""
-        return {
-            "id": self._model,
-            "object": "model",
-            "created": int(time.time()),
-            "owned_by": "rehearsal",
-            "root": self._model,
-            "parent": None,
-            "max_model_len": self._context,
-        }
-
-    def model_info(self) -> dict[str, Any]:
-        """`/model_info`."""
-        return {"model_path": self._model, "served_model_name": self._model, "is_generation": True}
-
-    def loads(self) -> dict[str, Any]:
-        """`/v1/loads`."""
-        engine = self._engine
-        load = {
-            "num_running_reqs": engine.running,
-            "num_waiting_reqs": engine.waiting,
-            "num_used_tokens": engine.cache.used_tokens,
-            "max_total_num_tokens": engine.cache.capacity_tokens,
-            "max_running_requests": engine.max_running,
-            "token_usage": round(engine.cache.usage, 4),
-            "gen_throughput": round(engine.throughput, 2),
-            "cache_hit_rate": round(engine.cache.hit_rate, 4),
-        }
-        return {"version": VERSION, "loads": [load]}
-
-    def server_info(self, *, ready: bool) -> dict[str, Any]:
-        """`/server_info`: SGLang's fields that mean something here, and what is simulated and how."""
-        return {
-            "rehearsal": True,
-            "role": self._role.value,
-            "timing": self._pace.described(),
-            "simulated": SIMULATED,
-            "model_path": self._model,
-            "served_model_name": self._model,
-            "version": VERSION,
-            "status": "ready" if ready else "loading",
-            "max_running_requests": self._engine.max_running,
-            "max_total_num_tokens": self._engine.cache.capacity_tokens,
-            "context_length": self._context,
-        }

@@ -71,10 +71,8 @@ class ChatBody:
     schema: dict[str, Any] | None
     temperature: float
     rid: str
-    thinking: bool
     stream: bool
     usage_at_end: bool
-    usage_always: bool
     top_logprobs: int | None
     tools: bool
 
@@ -137,7 +135,6 @@ class _Request(BaseModel):
     model: str | None = None
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
-    chat_template_kwargs: dict[str, Any] | None = None
     rid: str | None = None
     logprobs: bool | None = None
     top_logprobs: int | None = None
@@ -179,7 +176,7 @@ def read_chat(body: Mapping[str, Any], context: int) -> ChatBody:
         raise misshapen(".".join(map(str, first["loc"])), first["msg"]) from error
     tools = [] if asked.tool_choice == "none" else [tool.model_dump() for tool in asked.tools or ()]
     messages = _with_tools(tuple(message.plain() for message in asked.messages), tools)
-    options, kwargs = asked.stream_options or {}, asked.chat_template_kwargs or {}
+    options = asked.stream_options or {}
     limit = asked.max_tokens if asked.max_completion_tokens is None else asked.max_completion_tokens
     if not messages:
         raise RequestProblem("Messages cannot be empty.")
@@ -199,10 +196,8 @@ def read_chat(body: Mapping[str, Any], context: int) -> ChatBody:
         schema=_schema(asked.response_format),
         temperature=temperature,
         rid=asked.rid or "",
-        thinking=bool(kwargs.get("enable_thinking")),
         stream=bool(asked.stream),
         usage_at_end=bool(options.get("include_usage")),
-        usage_always=bool(options.get("continuous_usage_stats")),
         top_logprobs=max(0, asked.top_logprobs or 0) if asked.logprobs else None,
         tools=bool(tools),
     )
@@ -273,20 +268,20 @@ class Wording:
         self._created = int(time.time())
         self._written = 0
 
-    def whole(self, content: str, reasoning: str, calls: Sequence[ToolCall] = ()) -> dict[str, Any]:
+    def whole(self, content: str, calls: Sequence[ToolCall] = ()) -> dict[str, Any]:
         """The body of an answer that is not streamed."""
         job = self._job
         message: dict[str, Any] = {
             "role": "assistant",
             "content": content,
-            "reasoning_content": reasoning or None,
+            "reasoning_content": None,
         }
         if calls:
             message["tool_calls"] = [_call(number, call) for number, call in enumerate(calls)]
         choice: dict[str, Any] = {
             "index": 0,
             "message": message,
-            "logprobs": self._logprobs(reasoning + content),
+            "logprobs": self._logprobs(content),
             "finish_reason": _reason(job, called=bool(calls)),
             # As SGLang has it: null with calls here, and not in a stream.
             "matched_stop": None if calls else _matched(job),
@@ -303,12 +298,11 @@ class Wording:
 
     def opening(self) -> bytes:
         """The first chunk: who speaks."""
-        return self._chunk({"role": "assistant", "content": ""})
+        return _event(self._whole_chunk({"role": "assistant", "content": ""}))
 
-    def piece(self, channel: str, text: str, *, with_usage: bool) -> bytes:
-        """A chunk of `content` or `reasoning`."""
-        delta = {"content" if channel == "content" else "reasoning_content": text}
-        return self._chunk(delta, logprobs=self._logprobs(text), with_usage=with_usage)
+    def piece(self, text: str) -> bytes:
+        """A chunk of the text."""
+        return _event(self._whole_chunk({"content": text}, logprobs=self._logprobs(text)))
 
     def call(self, number: int, call: ToolCall) -> bytes:
         """The chunks of one call: its name, then its arguments."""
@@ -324,7 +318,8 @@ class Wording:
     def closing(self, *, called: bool = False) -> bytes:
         """The chunk that says why the answer ended."""
         job = self._job
-        return self._chunk({}, finish_reason=_reason(job, called=called), matched_stop=_matched(job))
+        ended = {"finish_reason": _reason(job, called=called), "matched_stop": _matched(job)}
+        return _event(self._whole_chunk({}, **ended))
 
     def counts(self) -> bytes:
         """The last chunk before `[DONE]`, where usage was asked for: no choice, only counts."""
@@ -338,21 +333,6 @@ class Wording:
             "model": self._model,
             "system_fingerprint": FINGERPRINT,
         }
-
-    def _chunk(
-        self,
-        delta: dict[str, Any],
-        *,
-        logprobs: dict[str, Any] | None = None,
-        finish_reason: str | None = None,
-        matched_stop: int | None = None,
-        with_usage: bool = False,
-    ) -> bytes:
-        extra = {"usage": usage(self._job)} if with_usage else {}
-        whole = self._whole_chunk(
-            delta, logprobs=logprobs, finish_reason=finish_reason, matched_stop=matched_stop
-        )
-        return _event({**whole, **extra})
 
     def _whole_chunk(self, delta: dict[str, Any], **more: Any) -> dict[str, Any]:
         choice = {
@@ -384,14 +364,13 @@ class Wording:
 
 def usage(job: EngineJob) -> dict[str, Any]:
     """The counts, cached tokens included (what SGLang tells with `--enable-cache-report`)."""
-    thought = job.reasoning_tokens
     return {
         "prompt_tokens": job.prompt_tokens,
         "total_tokens": job.prompt_tokens + job.completion_tokens,
         "completion_tokens": job.completion_tokens,
         "prompt_tokens_details": {"cached_tokens": job.cached_tokens},
-        "reasoning_tokens": thought,
-        "completion_tokens_details": {"reasoning_tokens": thought} if thought else None,
+        "reasoning_tokens": 0,
+        "completion_tokens_details": None,
     }
 
 

@@ -20,14 +20,13 @@ SHORTEST_WAIT = 0.002
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a role says: the text, the thinking before it, and how it ended ("stop" or "length").
+    """What a role says: the text, and how it ended ("stop" or "length").
 
     `doubt` makes its simulated probabilities lower.
     """
 
     text: str
     finish_reason: str = "stop"
-    reasoning: str = ""
     doubt: float = 0.0
 
 
@@ -43,7 +42,6 @@ class EngineJob:
     aborted: asyncio.Event = field(default_factory=asyncio.Event)
     cached_tokens: int = 0
     completion_tokens: int = 0
-    reasoning_tokens: int = 0
     finish_reason: str = ""
     doubt: float = 0.0
     repeat: int = 0
@@ -62,31 +60,11 @@ class PrefixCache:
     def __init__(self, capacity_tokens: int = 600_000) -> None:
         self._capacity = max(1, capacity_tokens // PAGE_TOKENS)
         self._pages: OrderedDict[bytes, None] = OrderedDict()
-        self.hit_tokens = 0
-        self.seen_tokens = 0
-
-    def __len__(self) -> int:
-        return len(self._pages)
-
-    @property
-    def capacity_tokens(self) -> int:
-        """Tokens it can hold."""
-        return self._capacity * PAGE_TOKENS
-
-    @property
-    def used_tokens(self) -> int:
-        """Tokens it holds."""
-        return len(self._pages) * PAGE_TOKENS
 
     @property
     def usage(self) -> float:
         """Share of the capacity in use, 0 to 1."""
         return len(self._pages) / self._capacity
-
-    @property
-    def hit_rate(self) -> float:
-        """Share of all prompt tokens so far that were served from the cache."""
-        return self.hit_tokens / self.seen_tokens if self.seen_tokens else 0.0
 
     def admit(self, prompt: str, tokens: int) -> int:
         """Take a prompt in and return how many of its first tokens were already there.
@@ -108,10 +86,7 @@ class PrefixCache:
             self._pages.move_to_end(digest)
         while len(self._pages) > self._capacity:
             self._pages.popitem(last=False)
-        cached = max(0, min(matched, tokens - 1))
-        self.hit_tokens += cached
-        self.seen_tokens += tokens
-        return cached
+        return max(0, min(matched, tokens - 1))
 
 
 class SimulatedEngine:
@@ -139,11 +114,6 @@ class SimulatedEngine:
         """Requests that wait for a slot."""
         return len(self._jobs) - len(self._running)
 
-    @property
-    def throughput(self) -> float:
-        """Tokens a simulated second that all running streams write together."""
-        return self.running * self.pace.stream_speed(self.running) if self._running else 0.0
-
     async def drained(self) -> None:
         """Return when no request is left."""
         await self._idle.wait()
@@ -169,8 +139,8 @@ class SimulatedEngine:
         for job in self._jobs.values():
             job.aborted.set()
 
-    async def run(self, job: EngineJob) -> AsyncGenerator[tuple[str, str], None]:
-        """Yield `("reasoning" | "content", piece)` as simulated time passes; afterwards the job holds its counts.
+    async def run(self, job: EngineJob) -> AsyncGenerator[str, None]:
+        """Yield pieces of the answer as simulated time passes; afterwards the job holds its counts.
 
         Closing the iterator early (the client went away) frees the slot.
         """
@@ -210,7 +180,7 @@ class SimulatedEngine:
                 acquire.cancel()
         return acquire.done() and not acquire.cancelled()
 
-    async def _write(self, job: EngineJob) -> AsyncGenerator[tuple[str, str], None]:
+    async def _write(self, job: EngineJob) -> AsyncGenerator[str, None]:
         due = asyncio.get_running_loop().time()
         job.cached_tokens = self.cache.admit(job.prompt, job.prompt_tokens)
         answer = await asyncio.to_thread(job.compute)
@@ -220,31 +190,23 @@ class SimulatedEngine:
         await self._until(due, job)
 
         step = (8 if self.pace.scale else 128) * CHARACTERS_PER_TOKEN
-        budget = job.max_tokens
-        for channel, text in (("reasoning", answer.reasoning), ("content", answer.text)):
-            tokens = min(estimate_tokens(text), budget)
-            cut = text[: tokens * CHARACTERS_PER_TOKEN]
-            whole = len(cut) == len(text)
-            while cut:
-                # The first token comes alone, so that the time until it is what the pace says.
-                size = step if job.completion_tokens else CHARACTERS_PER_TOKEN
-                piece, cut = cut[:size], cut[size:]
-                count = estimate_tokens(piece)
-                due += self.pace.decode_wait(count, self.running) + self._reading - before
-                before = self._reading
-                await self._until(due, job)
-                if job.aborted.is_set():
-                    job.finish_reason = "abort"
-                    return
-                job.completion_tokens += count
-                if channel == "reasoning":
-                    job.reasoning_tokens += count
-                yield channel, piece
-            budget -= tokens
-            if not whole:
-                job.finish_reason = "length"
+        cut = answer.text[: job.max_tokens * CHARACTERS_PER_TOKEN]
+        whole = len(cut) == len(answer.text)
+        while cut:
+            # The first token comes alone, so that the time until it is what the pace says.
+            size = step if job.completion_tokens else CHARACTERS_PER_TOKEN
+            piece, cut = cut[:size], cut[size:]
+            count = estimate_tokens(piece)
+            due += self.pace.decode_wait(count, self.running) + self._reading - before
+            before = self._reading
+            await self._until(due, job)
+            if job.aborted.is_set():
+                job.finish_reason = "abort"
                 return
-        job.finish_reason = "abort" if job.aborted.is_set() else answer.finish_reason
+            job.completion_tokens += count
+            yield piece
+        ended = answer.finish_reason if whole else "length"
+        job.finish_reason = "abort" if job.aborted.is_set() else ended
 
     def _read(self, now: float, tokens: int) -> float:
         """Queue a prompt behind those being read; return the loop time at which it is read.

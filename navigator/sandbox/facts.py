@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import sys
-import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from navigator.checks.syntax import parse_python
 from navigator.model.json_text import table
 
 _NAMES: dict[str, list[str]] = table(__package__, "facts.toml")
@@ -46,9 +46,7 @@ def read_test(text: str, changed: Collection[str] = (), files: Collection[str] =
         files: paths of the files that the change is in.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+        tree = parse_python(text)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         return Source(problem=f"the test does not parse: {error.args[0]}{f' (line {line})' if line else ''}")
@@ -269,9 +267,7 @@ def whole_statements(text: str, lines: Collection[int]) -> frozenset[int]:
 def _parsed(text: str) -> ast.Module:
     """A file's tree; an empty one where it does not parse."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
+        return parse_python(text)
     except (SyntaxError, ValueError):
         return ast.Module(body=[], type_ignores=[])
 

@@ -129,7 +129,6 @@ class Session:
     Attributes:
         ended: when each task that is done began to wait for the developer.
         swapping: seconds of all swaps that were begun, `swaps` of them.
-        review_waits: for each review the task and the seconds that it waited for it.
     """
 
     machine: SimulatedMachine
@@ -143,7 +142,6 @@ class Session:
     swaps: int = 0
     swapping: float = 0.0
     ended: dict[str, float] = field(default_factory=dict)
-    review_waits: list[tuple[str, float]] = field(default_factory=list)
     _tasks: dict[str, _Task] = field(default_factory=dict)
     _swap: tuple[Role, float] | None = None
     _checks: dict[str, float] = field(default_factory=dict)
@@ -189,7 +187,6 @@ class Session:
             state=task.state,
             priority=task.job.priority,
             order=task.order,
-            attempt=0,
             round=task.round,
             since=task.since,
             writer=task.job.writer,
@@ -233,7 +230,6 @@ class Session:
             self._move(task, S.GENERATING)
             self._cards[task.job.writer].add(task.job.id, task.job.writes[task.round])
         else:
-            self.review_waits.append((task.job.id, self.now - task.since))
             self._move(task, S.REVIEWING)
             self._cards[Role.REVIEWER].add(task.job.id, task.job.reviews[task.round])
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from navigator.config.settings import Settings, SwapSettings
 from navigator.figures.rates import RELATED, relations, revise_rate
 from navigator.figures.swaps import NEWEST, usual_swap
-from navigator.model.models import age_seconds
-from navigator.model.snapshot import BatchRules, Doubt, TaskView
+from navigator.model.snapshot import BatchRules, Doubt
 from navigator.model.states import LOOP_TASK_STATES, REPORT_KINDS, Role, TaskKind, TaskState
 from navigator.schedule.forecast import PUBLISHED, Figures
 from navigator.store.reads.reader import Reader
@@ -35,21 +34,7 @@ def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Rema
     """The forecast for all that is queued or under way, in the session that runs or in `run --until idle`; None of nothing."""
     from navigator.schedule.remaining import Terms, remaining
 
-    tasks = reader.loop_tasks(FORESEEN_STATES)
-    views = [
-        TaskView(
-            id=task.id,
-            project_id=task.project_id,
-            state=task.state,
-            priority=task.priority,
-            order=task.order,
-            attempt=task.attempt,
-            round=task.round,
-            since=-age_seconds(task.updated),
-            writer=task.wrote or settings.routing.writer(task.kind, task.complexity),
-        )
-        for task in tasks
-    ]
+    tasks = reader.loop_tasks(FORESEEN_STATES, settings.routing.writer)
     unread = frozenset(task.id for task in tasks if task.kind is TaskKind.SCAN or task.kind in REPORT_KINDS)
     resident, until = reader.meta("resident", str), reader.meta(UNTIL, str)
     roles = {role.value: role for role in (Role.GENERATOR, Role.REVIEWER)}
@@ -64,7 +49,7 @@ def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Rema
         unreviewed=unread,
         untested=frozenset(project.id for project in reader.projects() if not project.check.strip()),
     )
-    return remaining(views, 0.0, figures, plan)
+    return remaining(tasks, 0.0, figures, plan)
 
 
 def batch_rules(settings: Settings) -> BatchRules:

@@ -12,8 +12,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from navigator.git.scope import fits
-from navigator.model.models import read_words
 from navigator.model.states import CheckOutcome, ProposalState, TaskState, Verdict
+from navigator.model.text import read_words
 
 if TYPE_CHECKING:
     from navigator.model.models import Proposal
@@ -271,7 +271,8 @@ def batch_choice(reader: Reader, confirmed: Collection[str] = (), *, unseen: boo
         unseen: cover what was not looked at too.
     """
     waiting = [card for card in reader.cards(NEVER) if card.with_you]
-    known = with_others(sorted(waiting, key=lambda one: not careful_paths(one)), waiting)
+    waiting.sort(key=lambda one: (not careful_paths(one), int(one.proposal[1:])))
+    known = with_others(waiting, waiting)
     shared = shared_items(known)
     found = [(of, left_out(of, confirmed, shared, unseen=unseen)) for of in known]
     return BatchChoice(

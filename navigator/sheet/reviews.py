@@ -188,8 +188,14 @@ def sarif(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "invocations": [{"executionSuccessful": not notices, "toolExecutionNotifications": notices}],
         "columnKind": "unicodeCodePoints",
         "results": [_result(one, finding, places) for one in documents for finding in one["findings"]],
+        "properties": {"reviews": [_review_json(one) for one in documents]},
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _review_json(one: dict[str, Any]) -> dict[str, Any]:
+    names = ("ref", "project", "proposal", "base_commit", "head", "verdict", "model", "prompt_version")
+    return {name: one[name] for name in names} | {"simulated": one["rehearsal"]}
 
 
 def _notice(one: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navigator.model.models import Proposal, Task
 from navigator.model.states import (
     RETRYABLE_TASK_STATES,
     CheckOutcome,
@@ -17,6 +16,7 @@ from navigator.model.states import (
 )
 
 if TYPE_CHECKING:
+    from navigator.model.models import Proposal, Task
     from navigator.store.reads.cards import Card
     from navigator.store.reads.loop import Predecessor
     from navigator.store.reads.reader import Reader

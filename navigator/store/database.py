@@ -27,7 +27,6 @@ from navigator.store.errors import (
     SqliteTooOld,
     StoreError,
     corrupt,
-    damaged_row,
     disk_full,
 )
 from navigator.store.lock import describe_holder
@@ -229,6 +228,10 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise _other_schema(path, present)
 
 
+SYNCHRONOUS = "FULL"
+"""A commit that was answered survives a power cut, not only the death of the process."""
+
+
 def _configure_writer(connection: sqlite3.Connection, path: Path) -> None:
     mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
     if mode != "wal":
@@ -236,8 +239,7 @@ def _configure_writer(connection: sqlite3.Connection, path: Path) -> None:
             f"The file system of {path} does not take a write-ahead log (it offers {mode!r}).",
             hint="Put NAVIGATOR_STATE on a local disk.",
         )
-    # FULL: a commit that was answered survives a power cut, not only the death of the process.
-    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA mmap_size = 0")
     connection.execute("PRAGMA trusted_schema = OFF")
@@ -329,9 +331,7 @@ def translated(error: sqlite3.Error, database: Path) -> NavigatorError:
     code = getattr(error, "sqlite_errorcode", 0) or 0
     if not code and isinstance(error, sqlite3.OperationalError):
         # Python's own, of a text that is no UTF-8: everything that SQLite refuses has a code.
-        return corrupt(
-            database, damaged_row(database) or str(error), newest_backup(database.parent / "backups")
-        )
+        return corrupt(database, str(error), newest_backup(database.parent / "backups"))
     if code == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
         return IllegalTransition(
             f"The database refused: {error}.", hint="Look at its present state and try again."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,12 +29,11 @@ _WRITE = (
 Ran = Ended
 
 
-class Machine(ABC):
-    """Where files are read and written, and programs run. `host` is as ssh knows it, "" for this machine."""
+class Machine:
+    """This machine: where files are read and written, and programs run. `host` is as ssh knows it, "" for this one."""
 
     host: str = ""
 
-    @abstractmethod
     def run(
         self,
         words: Sequence[str],
@@ -45,44 +43,6 @@ class Machine(ABC):
         variables: Mapping[str, str] | None = None,
     ) -> Ran | None:
         """Run a program to its end; None if it cannot be started, or takes longer than `seconds`."""
-
-    @abstractmethod
-    def read(self, path: Path) -> tuple[bytes, int] | None:
-        """A file's content and mode; None if it is not there.
-
-        Raises:
-            MissingPart: it is there and cannot be read.
-        """
-
-    @abstractmethod
-    def write(self, path: Path, content: bytes, mode: int, folder_mode: int) -> None:
-        """Write a file whole or not at all; its folder is made with `folder_mode` if absent.
-
-        Raises:
-            OSError: it cannot be written.
-        """
-
-    @abstractmethod
-    def remove(self, path: Path) -> None:
-        """Remove a file, or a folder if it is empty.
-
-        Raises:
-            OSError: it cannot be removed.
-        """
-
-
-class Here(Machine):
-    """This machine."""
-
-    def run(
-        self,
-        words: Sequence[str],
-        seconds: float,
-        *,
-        given: bytes = b"",
-        variables: Mapping[str, str] | None = None,
-    ) -> Ran | None:
-        """As the interface says."""
         try:
             done = run(words, seconds, given=given, most=MOST, env=os.environ | dict(variables or {}))
         except OSError:
@@ -90,7 +50,11 @@ class Here(Machine):
         return None if done.cut else done
 
     def read(self, path: Path) -> tuple[bytes, int] | None:
-        """As the interface says."""
+        """A file's content and mode; None if it is not there.
+
+        Raises:
+            MissingPart: it is there and cannot be read.
+        """
         try:
             return path.read_bytes(), path.stat().st_mode & 0o777
         except FileNotFoundError:
@@ -101,21 +65,29 @@ class Here(Machine):
             ) from error
 
     def write(self, path: Path, content: bytes, mode: int, folder_mode: int) -> None:
-        """As the interface says."""
+        """Write a file whole or not at all; its folder is made with `folder_mode` if absent.
+
+        Raises:
+            OSError: it cannot be written.
+        """
         folder = path.parent
         if not folder.is_dir():
             folder.mkdir(parents=True, mode=folder_mode)
         write_whole(path, content, mode)
 
     def remove(self, path: Path) -> None:
-        """As the interface says."""
+        """Remove a file, or a folder if it is empty.
+
+        Raises:
+            OSError: it cannot be removed.
+        """
         if path.is_dir():
             path.rmdir()
         else:
             path.unlink()
 
 
-HERE = Here()
+HERE = Machine()
 
 
 class There(Machine):
@@ -133,7 +105,7 @@ class There(Machine):
         given: bytes = b"",
         variables: Mapping[str, str] | None = None,
     ) -> Ran | None:
-        """As the interface says; a program that is not there ends with 127."""
+        """As for this machine; a program that is not there ends with 127."""
         try:
             done = self._connection.call(words, seconds, given=given, variables=variables)
         except TimeoutError:
@@ -141,7 +113,7 @@ class There(Machine):
         return None if done.code == 127 else done
 
     def read(self, path: Path) -> tuple[bytes, int] | None:
-        """As the interface says."""
+        """As for this machine."""
         done = self._script(_READ, str(path))
         if done is not None and done.code == _ABSENT:
             return None
@@ -153,12 +125,12 @@ class There(Machine):
         return content, int(mode, 8) & 0o777
 
     def write(self, path: Path, content: bytes, mode: int, folder_mode: int) -> None:
-        """As the interface says; the owner is who ssh logs in as."""
+        """As for this machine; the owner is who ssh logs in as."""
         words = (str(path), f"{mode:o}", f"{0o777 & ~folder_mode:o}")
         self._succeeds(path, self._script(_WRITE, *words, given=content))
 
     def remove(self, path: Path) -> None:
-        """As the interface says."""
+        """As for this machine."""
         self._succeeds(
             path, self._script('if [[ -d $1 ]]; then rmdir -- "$1"; else rm -- "$1"; fi', str(path))
         )

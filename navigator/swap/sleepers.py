@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from navigator.client.body import Timeouts
 from navigator.client.client import ModelClient
@@ -81,34 +82,18 @@ class Ledger:
         write_private(self._path, json.dumps(kept | {role.value: asdict(note)}).encode())
 
 
-class Sleeper(Protocol):
-    """One server that can sleep."""
-
-    async def state(self) -> State:
-        """Its state, without waking it and without generating a token."""
-
-    async def sleep(self) -> None:
-        """Release the GPU; only for one that is awake or paused and runs nothing."""
-
-    async def wake(self) -> None:
-        """Take the GPU again; only for one that is asleep or paused."""
-
-    async def aclose(self) -> None:
-        """Close the connection."""
-
-
 class _Http:
     """Small questions and commands to one server, with the admin key if there is one."""
 
     def __init__(self, server: ServerSettings) -> None:
         key = server.admin_key_env or server.api_key_env
-        self._transport = Transport(server.model_copy(update={"api_key_env": key}), Timeouts(connect=5.0))
-        self.address = self._transport.address
+        self.transport = Transport(server.model_copy(update={"api_key_env": key}), Timeouts(connect=5.0))
+        self.address = self.transport.address
 
     async def get(self, path: str) -> tuple[int, Any]:
         """The status and the JSON body; (0, None) if something listens and does not answer in time."""
         try:
-            return await self._transport.get(f"{self._transport.root}{path}", 5.0)
+            return await self.transport.get(f"{self.transport.root}{path}", 5.0)
         except NoAnswer:
             return 0, None
 
@@ -119,7 +104,7 @@ class _Http:
             SwapFailed: refused, timed out, or the server ended over it.
         """
         try:
-            status, said = await self._transport.ask(f"{self._transport.root}{path}", body, seconds)
+            status, said = await self.transport.ask(f"{self.transport.root}{path}", body, seconds)
         except Unreachable as error:
             raise SwapFailed(
                 f"{path}: {error.message}",
@@ -138,19 +123,38 @@ class _Http:
             failure=class_of_words(words) or "refused",
         )
 
+
+class Sleeper(ABC):
+    """One server that can sleep."""
+
+    def __init__(self, server: ServerSettings) -> None:
+        self._http = _Http(server)
+
+    @abstractmethod
+    async def state(self) -> State:
+        """Its state, without waking it and without generating a token."""
+
+    @abstractmethod
+    async def sleep(self) -> None:
+        """Release the GPU; only for one that is awake or paused and runs nothing."""
+
+    @abstractmethod
+    async def wake(self) -> None:
+        """Take the GPU again; only for one that is asleep or paused."""
+
     async def aclose(self) -> None:
         """Close the connection."""
-        await self._transport.aclose()
+        await self._http.transport.aclose()
 
 
-class SglangSleeper:
+class SglangSleeper(Sleeper):
     """SGLang with --enable-memory-saver and --enable-weights-cpu-backup (without the backup it wakes up to noise)."""
 
     def __init__(self, role: Role, server: ServerSettings, ledger: Ledger) -> None:
+        super().__init__(server)
         self._role = role
         self._url = server.base_url
         self._ledger = ledger
-        self._http = _Http(server)
 
     async def state(self) -> State:
         """From the last request to it and from what it shows: `/model_info`, `/ready` (0.5.23) and its mark."""
@@ -199,10 +203,6 @@ class SglangSleeper:
         await self._http.command("/continue_generation", {}, seconds)
         self._ledger.write(self._role, replace(note, step="awake"))
 
-    async def aclose(self) -> None:
-        """Close the connection."""
-        await self._http.aclose()
-
     async def _is_another(self, note: Note) -> bool:
         """Whether a process answers that is not the one that was asked."""
         mark = await self._mark()
@@ -217,11 +217,8 @@ class SglangSleeper:
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16] if known else ""
 
 
-class VllmSleeper:
+class VllmSleeper(Sleeper):
     """vLLM with --enable-sleep-mode and VLLM_SERVER_DEV_MODE=1; it reports whether it sleeps."""
-
-    def __init__(self, server: ServerSettings) -> None:
-        self._http = _Http(server)
 
     async def state(self) -> State:
         """By `/is_sleeping`.
@@ -251,10 +248,6 @@ class VllmSleeper:
         """Weights and cache at once."""
         await self._http.command("/wake_up", {}, WAKE_SECONDS)
         await self._until("awake", WAKE_SECONDS)
-
-    async def aclose(self) -> None:
-        """Close the connection."""
-        await self._http.aclose()
 
     async def _until(self, wanted: State, seconds: float) -> None:
         async for _ in until(seconds):

@@ -105,7 +105,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         for theme in THEMES:
             self.register_theme(theme)
         chosen = self.prefs.get("theme", DEFAULT_THEME)
-        self.theme = chosen if chosen in self.available_themes else DEFAULT_THEME
+        self.theme = chosen if chosen in [theme.name for theme in THEMES] else DEFAULT_THEME
         self.set_keymap(self.keymap.textual())
 
     async def on_event(self, event: Event) -> None:
@@ -277,6 +277,13 @@ def rehearsed(prefs: Prefs, time_scale: float | None, seed: int) -> tuple[float 
     return (None if os.environ.get("NAVIGATOR_TIME_SCALE") else kept_scale), kept_seed
 
 
+def _read_settings() -> Settings:
+    """The user's settings. Their module is imported after the first paint."""
+    from navigator.config.settings import load_settings
+
+    return load_settings()
+
+
 def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
     """Open the screens until the user leaves.
 
@@ -287,16 +294,11 @@ def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
     Raises:
         ConfigError: the settings cannot be used.
     """
-    import click
-
-    from navigator.config.settings import load_settings
-    from navigator.process.runner import foreground
-
     paths = StatePaths(state_dir()).ensure()
     asked = time_scale is not None
     time_scale, seed = rehearsed(Prefs(paths.root), time_scale, seed)
     app = NavigatorApp(
-        load_settings,
+        _read_settings,
         paths,
         keymap=load_keymap(config_path().parent / "keys.toml"),
         time_scale=time_scale,
@@ -306,6 +308,10 @@ def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
     app.run()
     command = [sys.executable, "-m", "navigator"]
     if app.then == "setup":
+        import click
+
+        from navigator.process.runner import foreground
+
         foreground([*command, app.then])
         click.prompt("\nPress enter to open the screens again", "", show_default=False, prompt_suffix=" ")
         os.execv(sys.executable, command)

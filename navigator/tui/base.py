@@ -18,13 +18,13 @@ from textual.worker import WorkType
 from navigator.config.paths import StatePaths
 from navigator.model.errors import NavigatorError
 from navigator.model.states import DecisionKind
-from navigator.model.text import safe_text
+from navigator.model.text import plural, safe_text
 from navigator.tui import terminal
 from navigator.tui.conductor_link import ConductorLink
 from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.feed import DataFeed
 from navigator.tui.keys import Keymap
-from navigator.tui.prefs import Prefs
+from navigator.tui.prefs import DraftKeeper, Prefs
 from navigator.tui.widgets.strip import StripFacts, strip_facts
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _TOAST = 2.5
 _TOAST_OF_TROUBLE = 6.0
 """Seconds that a toast stays: it covers rows."""
+COPY_LIMIT = 56_000
+"""Bytes of a text that terminals take; longer ones are dropped by some without a word."""
 _TICK = 0.25
 """Seconds between redraws of what moves (tokens, a swap's bar) while something moves."""
 
@@ -85,6 +87,11 @@ class BaseApp(App[None], inherit_bindings=False):
         return given() if callable(given) else given
 
     @cached_property
+    def drafts(self) -> DraftKeeper:
+        """Where what is written goes until it is sent."""
+        return DraftKeeper(self.link.request, lambda told: self.toast(told, "warning"))
+
+    @cached_property
     def strip_facts(self) -> StripFacts:
         """What the strip needs of the settings."""
         return strip_facts(self.settings, self.keymap.shown("app.start_conductor"))
@@ -102,7 +109,8 @@ class BaseApp(App[None], inherit_bindings=False):
         self.set_interval(_TICK, self._tick)
 
     async def on_unmount(self) -> None:
-        """Stop the reading threads."""
+        """Keep what is unfinished, and stop the reading threads."""
+        await self.drafts.close()
         self.feed.close()
 
     # The store and the conductor
@@ -169,16 +177,12 @@ class BaseApp(App[None], inherit_bindings=False):
             self.notify(said, severity=severity, markup=False, timeout=seconds)
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy text by OSC 52; refuse what terminals would drop."""
-        text = safe_text(text)  # what models wrote stays inert where it is pasted, too
-        self._clipboard = text
-        sequence = terminal.clipboard_sequence(text)
-        if sequence is None:
+        """Copy text, unless terminals would drop it as too long. What models wrote stays inert where it is pasted, too."""
+        if len(text.encode("utf-8", "replace")) > COPY_LIMIT:
             self.toast("Too long for the terminal's clipboard; not copied.", "warning")
-        elif self._driver is not None:
-            self._driver.write(sequence)
-            lines = text.count("\n") + 1
-            self.toast(f"Copied {lines} line{'s' if lines != 1 else ''}.")
+            return
+        super().copy_to_clipboard(safe_text(text))
+        self.toast(f"Copied {plural(text.count(chr(10)) + 1, 'line')}.")
 
     def leave_for(self, command: str) -> None:
         """Close the screens; `run_app` then runs `navigator COMMAND`, and opens them again after `setup`."""

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 from pydantic import Field, ValidationError
 from textual import work
@@ -21,14 +21,12 @@ from navigator.model.states import Complexity, TaskKind
 from navigator.model.text import safe_line
 from navigator.tui.base import ComposeFor, begin
 from navigator.tui.deck_snapshot import DeckSnapshot
-from navigator.tui.dialogs import PickDialog
+from navigator.tui.dialogs import Editor, PickDialog
 from navigator.tui.keys import Action
-from navigator.tui.prefs import DraftKeeper
 from navigator.tui.terminal import open_in_editor
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.cells import Piece, clip, cropped, fit, justified
 from navigator.tui.widgets.page import PieceLines
-from navigator.tui.widgets.panels import Editor
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen
 
@@ -62,11 +60,6 @@ class ComposeScreen(NavScreen):
         self._restored = False
         self._wanted: ComposeFor | None = None
 
-    @cached_property
-    def drafts(self) -> DraftKeeper:
-        """Where what is typed goes."""
-        return DraftKeeper(self.app.link.request, lambda told: self.app.toast(told, "warning"))
-
     def compose_body(self) -> ComposeResult:
         """The fields; warnings; the text."""
         yield RowList[str](lambda name: name, self._draw_field, id="fields")
@@ -81,10 +74,6 @@ class ComposeScreen(NavScreen):
         self.fields.set_rows(FIELDS)
         self.query_one("#warnings", PieceLines).show(self._warnings)
         self._restore()
-
-    async def on_unmount(self) -> None:
-        """Keep it."""
-        await self.drafts.close()
 
     @property
     def editor(self) -> Editor:
@@ -108,7 +97,7 @@ class ComposeScreen(NavScreen):
         except NavigatorError as error:
             self.app.toast(str(error), "warning")
             held = ""
-        self.drafts.seed(DRAFT_KEY, held)
+        self.app.drafts.seed(DRAFT_KEY, held)
         found = Sheet.from_draft(held)
         if found.text and not self.editor.text:
             self.editor.load_text(found.text)
@@ -142,7 +131,7 @@ class ComposeScreen(NavScreen):
             self._keep()
 
     def _keep(self) -> None:
-        self.drafts.keep(DRAFT_KEY, self.sheet.draft())
+        self.app.drafts.keep(DRAFT_KEY, self.sheet.draft())
 
     def _change(self, **fields: object) -> None:
         """Another kind, other projects, other files."""
@@ -231,13 +220,10 @@ class ComposeScreen(NavScreen):
                 self._looking.discard(project.name)
             self._redraw()
 
-    async def _flush(self) -> None:
-        await self.drafts.flush()
-
     def on_screen_suspend(self) -> None:
         """Save the draft at once, and read the projects again when coming back."""
         self._bases.clear()
-        begin(self, self._flush, group="flush")
+        begin(self, self.app.drafts.flush, group="flush")
 
     # Actions
 
@@ -302,16 +288,11 @@ class ComposeScreen(NavScreen):
         await self._look_at([known[n] for n in self._sheet.projects if n in known and n not in self._bases])
         bases = [self._bases[name] for name in self._sheet.projects if name in self._bases]
         paths = dict.fromkeys(path for base in bases for path in base.paths)
-        holders: dict[str, list[str]] = {}
-        for base in bases if len(bases) > 1 else ():
-            for path in base.paths:
-                holders.setdefault(path, []).append(base.project)
         chosen = await self.app.push_screen_wait(
             PickDialog(
                 "Which files?",
                 list(paths),
                 chosen=self._sheet.files,
-                about=lambda path: shortened(holders.get(path, []), 2),
                 empty="No files there.",
             )
         )
@@ -370,7 +351,7 @@ class ComposeScreen(NavScreen):
         self.editor.load_text("")
         self._sheet = Sheet(projects=sheet.projects)
         self._change()
-        await self.drafts.flush()
+        await self.app.drafts.flush()
         await self.app.run_action("back", self.app)
 
 

@@ -218,11 +218,6 @@ class ConductorLink:
             self._status = self._status | {"resident": role or None, "swapping_to": None}
             self._swap = None
             self._on_live()
-        elif kind == "server_problem":
-            role, problem = str(data.get("role")), str(data.get("problem") or "")
-            others = {name: said for name, said in self._status.get("problems", {}).items() if name != role}
-            self._status = self._status | {"problems": others | ({role: problem} if problem else {})}
-            self._on_live()
 
     def _note_swap(self, said: dict[str, Any]) -> None:
         now = time.monotonic()

@@ -37,13 +37,6 @@ _NOTHING_WAITS = (
 )
 _NOTHING_MATCHES = ("Nothing matches the filter.", "", "esc clears it")
 _NO_PROJECTS = ("No projects yet.", "", "+ finds repositories in a folder")
-_BEGIN = (
-    "Nothing here yet.",
-    "",
-    "+  add projects: find git repositories in a folder",
-    "C  write a task for one of them",
-    "?  list the keys",
-)
 
 
 class DeckScreen(NavScreen):
@@ -87,7 +80,7 @@ class DeckScreen(NavScreen):
                 yield RowList["Card"](_task_of, draw.draw_work, heading=self._work_heading, id="work")
                 yield RowList["Card"](_task_of, draw.draw_ended, heading=self._ended_heading, id="ended")
         yield Input(
-            placeholder="words  project:name  is:revise policy overlap failed unseen variant existing …",
+            placeholder="words  project:name  is:revise confirm overlap failed unseen variant existing …",
             id="filter",
         )
 
@@ -158,8 +151,6 @@ class DeckScreen(NavScreen):
                 pane.refresh()
             return
         self.pane("inbox").empty = _NOTHING_MATCHES if query and snapshot.inbox else _NOTHING_WAITS
-        if not snapshot.projects:
-            self.pane("inbox").empty = _BEGIN
         self.pane("projects").empty = _NOTHING_MATCHES if snapshot.projects else _NO_PROJECTS
         inbox = self._admitted(snapshot.inbox)
         self._variants = best_first(snapshot.inbox)

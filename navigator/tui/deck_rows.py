@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from navigator.model.states import Needs, TaskState, Verdict
-from navigator.sheet.marks import Kind, careful_paths, labels, marks
+from navigator.sheet.marks import careful_paths, labels, marks
 from navigator.sheet.variants import ENDED as ENDED_FOR_GOOD
 from navigator.sheet.variants import leaders, spread
 from navigator.sheet.waiting import about, by_effort, card_seconds, row_head
@@ -210,27 +210,6 @@ def ended_note(cards: Sequence[Card]) -> str:
 
 _VERDICT_ORDER = {Verdict.APPROVE: 0, Verdict.REVISE: 1, Verdict.UNREVIEWED: 2, None: 3}
 
-IS: dict[str, Callable[[Card, frozenset[Kind]], bool]] = {
-    "approve": lambda card, _: card.verdict is Verdict.APPROVE,
-    "revise": lambda card, _: card.verdict is Verdict.REVISE,
-    "unreviewed": lambda card, _: card.verdict is Verdict.UNREVIEWED,
-    "report": lambda card, _: card.report and not card.suggestions,
-    "suggestions": lambda card, _: card.suggestions > 0,
-    "policy": lambda _, kinds: Kind.CONFIRM in kinds,
-    "failed": lambda card, kinds: Kind.FAILED in kinds or card.state is TaskState.FAILED,
-    "overlap": lambda _, kinds: Kind.OVERLAP in kinds,
-    "overruled": lambda _, kinds: bool(kinds & {Kind.OVERRULED, Kind.FINAL}),
-    "moved": lambda _, kinds: Kind.MOVED in kinds,
-    "unseen": lambda _, kinds: Kind.UNSEEN in kinds,
-    "advice": lambda _, kinds: Kind.ADVICE in kinds,
-    "existing": lambda card, _: card.existing,
-    "variant": lambda card, _: card.variants > 1,
-    "self": lambda _, kinds: Kind.SELF in kinds,
-    "refused": lambda card, _: card.landing == "refused",
-    "stale": lambda card, _: card.state is TaskState.STALE,
-}
-"""The words after `is:`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -248,8 +227,9 @@ class Query:
         name = card.project.casefold()
         if not all(project in name for project in self.projects):
             return False
-        kinds = frozenset(mark.kind for mark in marks(card)) if self.properties else frozenset()
-        if not all(any(test(card, kinds) for test in _filters(word)) for word in self.properties):
+        names = _names_of(card) if self.properties else ()
+        # A property is admitted by its first letters, so that a filter narrows while it is typed.
+        if not all(any(name.startswith(word) for name in names) for word in self.properties):
             return False
         if not self.words:
             return True
@@ -277,9 +257,12 @@ def parse_query(text: str) -> Query:
     return Query(tuple(words), tuple(filter(None, projects)), tuple(filter(None, properties)))
 
 
-def _filters(word: str) -> list[Callable[[Card, frozenset[Kind]], bool]]:
-    """The properties that begin with `word`, so that a filter narrows while it is typed."""
-    return [test for name, test in IS.items() if name.startswith(word)]
+def _names_of(card: Card) -> set[str]:
+    """The words after `is:` that find a task: its verdict, its marks, its state, and what it is."""
+    names = {card.state.value, card.landing, *(mark.kind.value for mark in marks(card) if card.proposal)}
+    names.add("suggestions" if card.suggestions else "report" if card.report else "")
+    names.add("variant" if card.variants > 1 else "")
+    return names | ({card.verdict.value.lower()} if card.verdict else set())
 
 
 CARD_ORDERS: dict[str, Callable[[Sequence[Card]], list[Card]]] = {

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from navigator.figures.swaps import usual_swap
 from navigator.model.states import ENDED_TASK_STATES, Needs, Role, TaskState
 from navigator.model.text import plural
-from navigator.schedule.forecast import PUBLISHED
 from navigator.sheet.marks import beside, overlapping, places_of
 from navigator.sheet.waiting import risk_order
 
@@ -196,8 +194,6 @@ def short_model(name: str) -> str:
 CHARS_PER_TOKEN = 3.2
 """Bytes of source code in a token of the Qwen family, roughly: what streams are shown with before the server counts."""
 
-_PUBLISHED_SWAPS = {Role.REVIEWER.value: PUBLISHED.swap_in, Role.GENERATOR.value: PUBLISHED.swap_back}
-
 
 @dataclass(frozen=True, slots=True)
 class SwapBar:
@@ -219,25 +215,18 @@ class SwapBar:
 
 
 def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapBar:
-    """How far a swap is, by the phases of those measured before.
+    """How far a swap is, by what those before took; the bar stops short of the end until the swap has ended."""
+    from navigator.figures.swaps import usual_swap
+    from navigator.schedule.forecast import PUBLISHED
 
-    Each phase gets the share of the bar that its measured median gives it; within a phase the clock moves the bar, and
-    it stops short of the phase's end until the phase has ended.
-    """
+    expected = PUBLISHED.swap_back if progress.to == Role.GENERATOR else PUBLISHED.swap_in
+    source, usual = "published", dict[str, float]()
     measured = usual_swap(swaps, progress.origin, progress.to)
+    if measured is not None and measured.seconds is not None:
+        expected, source = measured.seconds.median, "measured"
+        usual = {name: summary.median for name, summary in measured.phases.items()}
     seconds = now - progress.begun
-    if measured is None or measured.seconds is None:
-        expected = _PUBLISHED_SWAPS.get(progress.to, PUBLISHED.swap_in)
-        return SwapBar(seconds, expected, min(0.95, seconds / expected), "published")
-    expected = measured.seconds.median
-    usual = {name: summary.median for name, summary in measured.phases.items()}
-    total = sum(usual.values()) or 1.0
-    ended = {name for name, _ in progress.done}
-    passed = sum(usual.get(name, 0.0) for name in ended)
-    if progress.phase and progress.phase not in ended:
-        own = usual.get(progress.phase, 0.0)
-        passed += min(0.95 * own, now - progress.phase_begun)
-    return SwapBar(seconds, expected, min(1.0, passed / total), "measured", usual)
+    return SwapBar(seconds, expected, min(0.95, seconds / expected) if expected else 0.95, source, usual)
 
 
 def meanwhile(snapshot: DeckSnapshot, live: LiveStatus) -> str:

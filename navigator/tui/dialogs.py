@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Input, Static
+from textual.widgets import Input, Static, TextArea
 
 from navigator.config.paths import config_path, resource_dir
 from navigator.model import patterns
@@ -19,11 +19,9 @@ from navigator.model.errors import MissingPart
 from navigator.model.text import safe_text
 from navigator.tui.base import BaseApp
 from navigator.tui.keys import SCOPES, TERMS, TITLES, Keymap, bindings_of, in_group, shown_key
-from navigator.tui.prefs import DraftKeeper
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.markdown import wrapped
 from navigator.tui.widgets.page import Line, Page, PieceLines
-from navigator.tui.widgets.panels import WritingArea
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog, NavScreen
 
@@ -68,22 +66,57 @@ class ConfirmDialog(Dialog):
         self.query_one(".answer").add_class("-ready")
 
 
-# A note that goes with a decision: rejecting, or sending back.
+# A note that goes with a decision: rejecting, or sending back; and where it is written.
+
+
+class Editor(TextArea):
+    """Several lines of plain words, wrapped; tab moves on."""
+
+    DEFAULT_CSS = """
+    Editor {
+        border: none;
+        padding: 0 1;
+        background: $surface;
+        color: $foreground;
+        scrollbar-size-vertical: 1;
+        &:focus { border: none; }
+        & .text-area--cursor-line { background: $surface; }
+        & .text-area--placeholder { color: $muted; }
+    }
+    """
+
+    def __init__(self, text: str = "", *, placeholder: str = "", id: str | None = None) -> None:
+        super().__init__(
+            text,
+            soft_wrap=True,
+            tab_behavior="focus",
+            show_line_numbers=False,
+            highlight_cursor_line=False,
+            placeholder=placeholder,
+            id=id,
+        )
+        self.cursor_blink = False
+
+    def put(self, text: str) -> None:
+        """Replace everything, so that ctrl+z brings back what stood here."""
+        self.replace(text, self.document.start, self.document.end)
+        self.move_cursor(self.document.end)
 
 
 class NoteDialog(ConfirmDialog):
-    """Ends with the note, or with None; what was typed then stays as a draft.
+    """Ends with the note, or with None; what was typed then stays as a draft. Enter starts a line.
 
     Args:
         question: one line.
         lines: what to know before answering.
         key: the draft's key.
         text: the draft.
-        drafts: keeps it.
         needed: why an empty note is refused; "" where it is optional.
         placeholder: shown while the note is empty.
         yes: what the key that sends does.
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of("writing", priority=True)
 
     def __init__(
         self,
@@ -92,7 +125,6 @@ class NoteDialog(ConfirmDialog):
         *,
         key: str,
         text: str,
-        drafts: DraftKeeper,
         needed: str = "",
         placeholder: str = "a note (optional)",
         yes: str = "send",
@@ -100,13 +132,12 @@ class NoteDialog(ConfirmDialog):
         super().__init__(question, lines, yes=yes)
         self._key = key
         self._text = text
-        self._drafts = drafts
         self._needed = needed
         self._placeholder = placeholder
 
     def compose_field(self) -> ComposeResult:
         """The editor, and why an empty note is refused."""
-        yield WritingArea(self._text, placeholder=self._placeholder)
+        yield Editor(self._text, placeholder=self._placeholder)
         yield Static(Content(self._needed), classes="problem")
 
     def answers(self) -> str:
@@ -116,27 +147,25 @@ class NoteDialog(ConfirmDialog):
 
     def on_mount(self) -> None:
         """Write at once; a draft is continued at its end."""
-        area = self.query_one(WritingArea)
+        area = self.query_one(Editor)
         area.move_cursor(area.document.end)
         area.focus()
 
-    def on_text_area_changed(self, event: WritingArea.Changed) -> None:
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Keep the draft."""
-        self._drafts.keep(self._key, event.text_area.text)
+        self.app.drafts.keep(self._key, event.text_area.text)
 
-    def on_writing_area_kept(self, event: WritingArea.Kept) -> None:
-        """Send."""
-        event.stop()
+    def action_send(self) -> None:
+        """Keep what is written."""
         self.action_confirm()
 
-    def on_writing_area_put_aside(self, event: WritingArea.PutAside) -> None:
+    def action_put_aside(self) -> None:
         """Leave."""
-        event.stop()
         self.action_cancel()
 
     def accept(self) -> None:
         """The note, unless one is needed and there is none."""
-        text = self.query_one(WritingArea).text.strip()
+        text = self.query_one(Editor).text.strip()
         if self._needed and not text:
             self.query_one(".problem").add_class("-shown")
             return

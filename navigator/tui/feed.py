@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from navigator.config.paths import StatePaths
 from navigator.engine.acting import open_reading
-from navigator.figures.swaps import NEWEST
 from navigator.tui import clock
 from navigator.tui.deck_snapshot import DeckSnapshot, Figured, make_snapshot
 
@@ -83,36 +82,32 @@ class Follower:
         )
 
     def _catch_up(self, midnight: str) -> None:
+        from navigator.figures.swaps import NEWEST
+
         events = self._reader.events(self._seq, _MOST_EVENTS) if self._version != -1 else []
-        whole = self._version == -1 or len(events) >= _MOST_EVENTS or midnight != self._day
-        if whole:
-            self._seq = self._reader.last_seq()
-            self._cards = {card.task: card for card in self._cards_in.cards(midnight)}
-            self._projects = self._reader.projects()
-            self._swaps = tuple(self._reader.swaps(NEWEST))
-            self._figures_stale = True
-            return
-        if not events:
-            return
-        self._seq = events[-1].seq
         kinds = {event.kind for event in events}
-        touched = {event.task_id for event in events if event.task_id}
-        touched |= {card.task for card in self._cards.values() if not touched.isdisjoint(card.after)}
-        for card in self._cards_in.cards_of(touched):
-            touched.discard(card.task)
-            if card.for_you or card.state in self._live_states or card.since >= midnight:
-                self._cards[card.task] = card
-            else:
-                self._cards.pop(card.task, None)
-        for gone in touched:
-            self._cards.pop(gone, None)
-        if any(kind.startswith("project_") for kind in kinds):
-            self._projects = self._reader.projects()
+        whole = self._version == -1 or len(events) >= _MOST_EVENTS or midnight != self._day
+        self._seq = self._reader.last_seq()
+        if whole or any(kind.startswith("project_") for kind in kinds):
             self._cards = {card.task: card for card in self._cards_in.cards(midnight)}
-        if any(kind.startswith("swap") for kind in kinds):
+            self._projects = self._reader.projects()
+        else:
+            self._read_again({event.task_id for event in events if event.task_id}, midnight)
+        if whole or any(kind.startswith("swap") for kind in kinds):
             self._swaps = tuple(self._reader.swaps(NEWEST))
-        if kinds & {"review_added", "call_ended", "swap_added", "task_added", "task_state"}:
+        if whole or kinds & {"review_added", "call_ended", "swap_added", "task_added", "task_state"}:
             self._figures_stale = True
+
+    def _read_again(self, touched: set[str], midnight: str) -> None:
+        """The cards of these tasks, and of those that wait for one of them."""
+        touched |= {card.task for card in self._cards.values() if not touched.isdisjoint(card.after)}
+        found = {card.task: card for card in self._cards_in.cards_of(touched)}
+        for name in touched:
+            card = found.get(name)
+            if card and (card.for_you or card.state in self._live_states or card.since >= midnight):
+                self._cards[name] = card
+            else:
+                self._cards.pop(name, None)
 
     def _count(self) -> bool:
         """Count again if the figures are stale and it is time; says whether it did."""

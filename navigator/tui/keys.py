@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import difflib
 import time
-import unicodedata
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.binding import Binding, BindingType
 from textual.events import Key
+from textual.keys import _character_to_key, format_key
 
 from navigator.model.json_text import read_toml, table
 
@@ -118,50 +118,23 @@ def clashes(keys: Mapping[str, Iterable[str]]) -> list[tuple[str, str, str, str]
 
 # Names of keys: as people write and read them, and as Textual calls them.
 
-_NAMED = {"/": "slash", "\\": "backslash", "@": "at", "-": "minus", "+": "plus", "_": "underscore"}
-_SHOWN = {
-    "escape": "esc",
-    "down": "↓",
-    "up": "↑",
-    "left": "←",
-    "right": "→",
-    "pagedown": "pgdn",
-    "pageup": "pgup",
-    "full_stop": ".",
-    "hyphen_minus": "-",
-    "less_than_sign": "<",
-    "greater_than_sign": ">",
-    **{name: character for character, name in _NAMED.items()},
-}
-
 
 def key_name(key: str) -> str:
     """Textual's name of a key: `"?" -> "question_mark"`, `"ctrl+?" -> "ctrl+question_mark"`; names stay."""
-    head, plus, last = key.rpartition("+") if len(key) > 1 and key != "+" else ("", "", key)
-    if not last:  # "ctrl++"
-        head, plus, last = head.removesuffix("+"), "+", "+"
-    if len(last) == 1 and not last.isalnum():
-        last = _NAMED.get(last) or unicodedata.name(last, last).lower().replace(" ", "_").replace("-", "_")
-    return f"{head}{plus}{last}"
+    head, last = _parts(key)
+    return head + (_character_to_key(last) if len(last) == 1 else last)
 
 
 def shown_key(key: str) -> str:
     """A key as the footer and the help show it: `"question_mark" -> "?"`, `"escape" -> "esc"`."""
-    head, plus, last = key.rpartition("+") if len(key) > 1 else ("", "", key)
-    if len(last) > 1:
-        last = _SHOWN.get(last) or _character(last) or last
-    return f"{head}{plus}{last}"
+    head, last = _parts(key)
+    return head + (last if last == "enter" else format_key(last))
 
 
-def _character(name: str) -> str:
-    for candidate in (name.replace("_", " "), name.replace("_", "-")):
-        try:
-            found = unicodedata.lookup(candidate.upper())
-        except KeyError:
-            continue
-        if found.isprintable() and not found.isspace():
-            return found
-    return ""
+def _parts(key: str) -> tuple[str, str]:
+    """The modifiers with their `+`, and the key itself, which may be `+`."""
+    head, plus, last = key[:-1].rpartition("+")
+    return f"{head}{plus}", last + key[-1]
 
 
 # Textual bindings, made from the action registry.

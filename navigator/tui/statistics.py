@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 
@@ -156,10 +155,6 @@ class StatsScreen(NavScreen):
         self._days = spans[(spans.index(self._days) + 1) % len(spans)]
         self._count()
 
-    def action_copy(self) -> None:
-        """Copy the page as text."""
-        self.app.copy_to_clipboard(as_text(self.query_one(Page).lines))
-
 
 def _question(by: str, days: int) -> PageQuestion:
     return PageQuestion(by, utc_text(clock.now() - timedelta(days=days)) if days else "")
@@ -174,8 +169,3 @@ def _told(question: PageQuestion, height: int, reader: Reader) -> Table:
     """The account of the time in question, in so many lines; of all time: of the newest night."""
     with reader.snapshot():
         return folded(account(reader, question.since or newest_night(reader, clock.now())), height)
-
-
-def as_text(lines: Sequence[Line]) -> str:
-    """Drawn lines without their styles."""
-    return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines).lstrip("\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import shlex
 import shutil
@@ -11,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from textual.app import App, SuspendNotSupported
 from textual.color import Color
@@ -105,20 +103,11 @@ def open_in_editor(
         return file.read_bytes()
 
 
-# What reaches the terminal: the filter that every line passes, and clipboard and notification sequences.
+# What reaches the terminal: the filter that every line passes, and the notification.
 #
 # Widgets use `safe_text` on what they show, which makes control characters readable. The filter is the last gate: no control,
 # bidi or zero-width character passes, whatever widget let it through. It keeps the width of a line: what was made visible takes
-# its room from the blanks behind it, or from the end of the line.
-
-COPY_LIMIT = 74_994
-"""Bytes of base64 in one OSC 52 that terminals take; longer ones are dropped by some without a word."""
-
-
-def clipboard_sequence(text: str) -> str | None:
-    """OSC 52 that puts `text` on the clipboard, or None where it is too long."""
-    data = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")
-    return f"\x1b]52;c;{data}\x07" if len(data) <= COPY_LIMIT else None
+# its room from the end of the line.
 
 
 def notification_sequence(text: str) -> str:
@@ -133,28 +122,8 @@ class InertFilter(LineFilter):
         """The same segments, or new ones where a character was unsafe."""
         if not any(is_unsafe(segment.text) for segment in segments if not segment.control):
             return segments
-        width = sum(cell_len(segment.text) for segment in segments if not segment.control)
         made = [
             segment if segment.control else Segment(safe_line(segment.text), segment.style)
             for segment in segments
         ]
-        excess = sum(cell_len(segment.text) for segment in made if not segment.control) - width
-        return _shortened(made, excess) if excess > 0 else made
-
-
-def _shortened(segments: list[Segment], excess: int) -> list[Segment]:
-    """Take `excess` cells away: trailing blanks of segments first, from the right, then text from the right."""
-    for blanks_only in (True, False):
-        for index in range(len(segments) - 1, -1, -1):
-            segment = segments[index]
-            if excess <= 0:
-                return segments
-            if segment.control:
-                continue
-            length = cell_len(segment.text)
-            spare = length - cell_len(segment.text.rstrip(" ")) if blanks_only else length
-            cut = min(excess, spare)
-            if cut:
-                segments[index] = Segment(set_cell_size(segment.text, length - cut), segment.style)
-                excess -= cut
-    return segments
+        return Segment.adjust_line_length(made, Segment.get_line_length(segments), pad=False)

@@ -84,13 +84,6 @@ THEMES: tuple[Theme, ...] = (
 """Every theme of the application, the default first; the app registers them all."""
 
 
-def _known(theme: Theme) -> str:
-    """The name of a theme, or of the one of Navigator's that fits its darkness and its colours."""
-    if theme.name in _SHADES:
-        return theme.name
-    return _ANSI if theme.ansi else DEFAULT_THEME if theme.dark else "navigator-light"
-
-
 def _styles(name: str, part: str) -> dict[str, Any]:
     """A part of the file in the colours of a theme; a table in it stays one."""
     words = _TABLE[part] | (_TABLE[f"{part}_on_text"] if name == _ANSI else {})
@@ -106,7 +99,7 @@ def _styles(name: str, part: str) -> dict[str, Any]:
 
 def piece_styles(theme: Theme) -> Mapping[str, Style]:
     """Rich styles of the names that `cells.Piece` uses, and of the row under the cursor ("cursor")."""
-    return _piece_styles(_known(theme))
+    return _piece_styles(theme.name)
 
 
 @lru_cache(maxsize=len(_SHADES))
@@ -115,8 +108,8 @@ def _piece_styles(name: str) -> Mapping[str, Style]:
 
 
 def palette_for(theme: Theme) -> DiffPalette:
-    """The palette of `theme`. A theme that is not Navigator's gets the one that fits it."""
-    return _palette(_known(theme))
+    """The palette of a theme of `THEMES`."""
+    return _palette(theme.name)
 
 
 @lru_cache(maxsize=len(_SHADES))

@@ -15,7 +15,6 @@ from navigator.model.errors import NavigatorError
 from navigator.model.states import Judgement, TaskState
 from navigator.tui.base import BaseApp
 from navigator.tui.dialogs import ConfirmDialog, NoteDialog, PickDialog
-from navigator.tui.prefs import DraftKeeper
 
 if TYPE_CHECKING:
     from navigator.model.models import Project
@@ -46,15 +45,14 @@ async def perform(
             app.toast(str(refusal), "warning")
             return None
         question = await app.feed.read(verb.question) if ask else None
-        drafts = DraftKeeper(app.link.request, lambda said: app.toast(said, "warning"))
-        answered = await _ask_user(app, verb, question, drafts, draft) if question is not None else verb
+        answered = await _ask_user(app, verb, question, draft) if question is not None else verb
         if answered is None:
-            await drafts.close()
+            await app.drafts.flush()
             return None
         done = await _request(app, answered)
         if question is not None and question.note is not None:
-            drafts.keep(draft, "")
-            await drafts.close()
+            app.drafts.keep(draft, "")
+            await app.drafts.flush()
     except NavigatorError as error:
         app.toast(str(error), "error")
         return None
@@ -91,7 +89,7 @@ def show(app: BaseApp, told: Sequence[Told]) -> None:
         app.toast(f"{one}{hint}", one.level)
 
 
-async def _ask_user(app: BaseApp, verb: V, question: Question, drafts: DraftKeeper, draft: str) -> V | None:
+async def _ask_user(app: BaseApp, verb: V, question: Question, draft: str) -> V | None:
     """The verb with the user's answers; None where the user left one of the dialogs."""
     for number, item in enumerate(question.items, 1):
         count = f"{number} of {len(question.items)}  " if len(question.items) > 1 else ""
@@ -104,14 +102,13 @@ async def _ask_user(app: BaseApp, verb: V, question: Question, drafts: DraftKeep
         yes = await app.push_screen_wait(ConfirmDialog(question.title, question.lines, yes=question.yes))
         return verb.answered(confirm=confirm) if yes else None
     held = (await app.feed.read(lambda reader: reader.drafts(draft))).get(draft, "")
-    drafts.seed(draft, held)
+    app.drafts.seed(draft, held)
     note = await app.push_screen_wait(
         NoteDialog(
             question.title,
             question.lines,
             key=draft,
             text=held,
-            drafts=drafts,
             needed=question.note.needed,
             placeholder=question.note.placeholder,
             yes=question.yes,

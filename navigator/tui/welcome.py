@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.notifications import SeverityLevel
 from textual.widgets import Input, Static
 
 from navigator.config.paths import config_path
@@ -196,17 +194,12 @@ class AddProjectsScreen(NavScreen):
         if refused:
             self.app.toast(f"{len(chosen) - len(added)} not added. {refused}", "warning")
         if added:
-            self.app.toast(*_added_words(added, self.app.keymap.shown("go.compose")))
+            bare = sum(not one["project"]["check"] for one in added)
+            words = (
+                f"{plural(len(added), 'project')} added. {self.app.keymap.shown('go.compose')} writes a task."
+            )
+            how = "set it with `navigator project check NAME --set CMD`."
+            self.app.toast(f"{words} {bare} without a test command: {how}" if bare else words)
             self.dismiss(None)
         else:
             self._say("Nothing was added.")
-
-
-def _added_words(added: Sequence[dict[str, Any]], compose: str) -> tuple[str, SeverityLevel]:
-    """What was added, how to set the tests that are missing, and what comes next."""
-    bare = sum(not one["project"]["check"] for one in added)
-    words = f"{plural(len(added), 'project')} added. {compose} writes a task."
-    if not bare:
-        return words, "information"
-    how = "`navigator project check NAME --set CMD`"
-    return f"{words} {bare} without a test command: set it with {how}.", "warning"

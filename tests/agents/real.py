@@ -5,17 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.journey.scripted_models import READER, WRITER, approval
+from tests.journey.scripted_models import READER, Models, Said, approval
 from tests.sandbox.support import no_sandbox
 
 ROOT = Path(__file__).parents[2]
@@ -81,91 +77,24 @@ def turn_of(body: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[str, di
     return name, {one: values[what] for one, what in meant.items() if what}
 
 
-@dataclass
-class ToolModel:
-    """Reads the file, edits it, and says so: the three answers of a model that uses tools. `asked` counts its requests."""
+class ToolModel(Models):
+    """Reads the file, edits it, and says so: the three answers of a model that uses tools. `asked` has its requests."""
 
-    path: str
-    url: str = ""
-    asked: list[dict[str, Any]] = field(default_factory=list)
+    def __init__(self, path: str) -> None:
+        super().__init__(lambda messages: "")
+        self.path = path
+        self.asked: list[dict[str, Any]] = []
 
-    @property
-    def settings(self) -> str:
-        """A settings file that has both roles on this server."""
-        roles = "".join(
-            f'[{role}]\nmodel = "{model}"\nbase_url = "{self.url}"\n'
-            for role, model in (("reviewer", READER), ("generator", WRITER))
-        )
-        return f'[swap]\nstrategy = "resident"\n[canary]\nenabled = false\n{roles}'
-
-    def delta(self, body: dict[str, Any]) -> dict[str, Any]:
-        """What the model says: a call of a tool, or text."""
+    def answer(self, body: dict[str, Any]) -> str | Said:
+        """A call of a tool, or text."""
         if body["model"] == READER:
-            return {"content": approval()}
+            return approval()
         self.asked.append(body)
         values = {"path": self.path, "old": "x + x", "new": "x * 2"}
         name, arguments = turn_of(body, values)
         if not name:
-            return {"content": "I multiplied instead of adding."}
+            return Said("I multiplied instead of adding.", usage=(100, 10))
         call = {"name": name, "arguments": json.dumps(arguments)}
-        number = len(body["messages"])
-        return {"tool_calls": [{"index": 0, "id": f"call_{number}", "type": "function", "function": call}]}
-
-
-@contextmanager
-def serving(model: ToolModel) -> Iterator[ToolModel]:
-    """Serve `model` on loopback until the block ends."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            listed = {"data": [{"id": name, "object": "model"} for name in (WRITER, READER)]}
-            self.reply(json.dumps(listed if "models" in self.path else {}).encode(), "application/json")
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            delta = model.delta(body)
-            reason = "tool_calls" if "tool_calls" in delta else "stop"
-            usage = {
-                "prompt_tokens": 100,
-                "completion_tokens": 10,
-                "prompt_tokens_details": {"cached_tokens": 40},
-            }
-            common = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
-            if not body.get("stream"):
-                choice = {
-                    "index": 0,
-                    "message": {"role": "assistant", "content": None} | delta,
-                    "finish_reason": reason,
-                }
-                self.reply(
-                    json.dumps(common | {"choices": [choice], "usage": usage}).encode(), "application/json"
-                )
-                return
-            chunks = [
-                common
-                | {"choices": [{"index": 0, "delta": {"role": "assistant"} | delta, "finish_reason": None}]},
-                common | {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]},
-                common | {"choices": [], "usage": usage},
-            ]
-            lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks]
-            self.reply("".join([*lines, "data: [DONE]\n\n"]).encode(), "text/event-stream")
-
-        def reply(self, body: bytes, kind: str) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    model.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
-        yield model
-    finally:
-        server.shutdown()
-        server.server_close()
+        number = f"call_{len(body['messages'])}"
+        called = {"index": 0, "id": number, "type": "function", "function": call}
+        return Said("", finish="tool_calls", usage=(100, 10), tool_calls=(called,))

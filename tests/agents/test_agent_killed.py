@@ -21,7 +21,7 @@ from tests.journey.scripted_models import Messages, Models, speaking
 from tests.journey.support import Desk, make_repository
 from tests.sandbox.support import no_sandbox
 
-KILLS = int(os.environ.get("NAVIGATOR_KILLS", "6"))
+KILLS = int(os.environ.get("NAVIGATOR_KILLS", "4"))
 """Fifty and more with NAVIGATOR_KILLS."""
 
 QUESTIONS = 6
@@ -43,11 +43,11 @@ def test_no_answer_is_asked_for_twice_and_nothing_is_left(tmp_path: Path) -> Non
         settings = f"{models.settings}[generator.agent]\ncommand = ['{program}']\n"
         desk.config.write_text(settings, encoding="utf-8")
         repository = make_repository(tmp_path / "code", {"app.py": CODE.encode()})
-        desk.run("project", "add", str(repository), "--name", "code")
+        desk.read("project", "add", str(repository), "--name", "code")
         killed = tasks = strays = 0
         before: set[str] = set()
         while killed < KILLS:
-            desk.run("task", "add", "code", f"Make double() multiply ASK={QUESTIONS} number {tasks}")
+            desk.read("task", "add", "code", f"Make double() multiply ASK={QUESTIONS} number {tasks}")
             tasks += 1
             for _ in range(chance.randint(2, 6)):
                 words = ("soon", str(chance.randint(0, 60)), str(chance.randint(4, 4 + 2 * QUESTIONS)))
@@ -61,7 +61,7 @@ def test_no_answer_is_asked_for_twice_and_nothing_is_left(tmp_path: Path) -> Non
                     assert not before & now
                 assert child.returncode == -9 or not now
                 before = now
-        desk.run("run", "--until", "idle", "--json")
+        desk.read("run", "--until", "idle", "--json")
         assert left_of(tmp_path) == []
         assert not list((desk.paths.root / "agents").glob("*"))
         with desk.reading() as store:
@@ -97,7 +97,7 @@ def test_what_outlived_a_killed_conductor_is_ended_at_the_next_start(tmp_path: P
                 place.mkdir(parents=True)
                 words = ("bwrap", "--dev-bind", "/", "/", "--bind", str(place), str(place), "sleep", "600")
                 sandboxes.append(subprocess.Popen(words))
-            desk.run("run", "--until", "idle", "--json")
+            desk.read("run", "--until", "idle", "--json")
             assert sandboxes[0].wait(timeout=60) == -9
             assert not mine.exists()
             assert runs(desk) == set()

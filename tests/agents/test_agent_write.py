@@ -8,8 +8,8 @@ import threading
 from typing import Any
 
 from navigator.actions.registry import perform
-from navigator.cli.session import locked_dependencies
-from navigator.engine.conductor import Conductor, RunOptions
+from navigator.engine.conductor import Conductor
+from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Proposal
 from navigator.model.states import TaskState
 from tests.agents.conftest import configure
@@ -101,16 +101,12 @@ def test_a_cancelled_task_ends_its_agent_and_what_it_asked_for(room: Room) -> No
     room.models.write = write
     task = room.queue("Make double() multiply ASK=2")
 
-    async def session() -> None:
-        with locked_dependencies(room.paths) as world:
-            conductor = Conductor(world, RunOptions(until="idle"))
-            running = asyncio.create_task(conductor.run())
-            await asyncio.to_thread(asked.wait)
-            await perform(world, "task.cancel", {"ids": [task]})
-            await running
+    async def meanwhile(world: Dependencies, conductor: Conductor) -> None:
+        await asyncio.to_thread(asked.wait)
+        await perform(world, "task.cancel", {"ids": [task]})
 
     try:
-        asyncio.run(session())
+        room.work(meanwhile=meanwhile)
     finally:
         answer.set()
     assert room.task(task).state is TaskState.CANCELLED

@@ -17,6 +17,7 @@ from tests.agents.conftest import configure
 from tests.journey.room import CODE, Room
 from tests.journey.scripted_models import approval, objection
 from tests.journey.support import git
+from tests.journey.test_siege import Asker
 
 
 def left(room: Room) -> list[str]:
@@ -134,7 +135,7 @@ def test_pipes_in_the_place_of_ignore_files_hold_nothing_up(room: Room) -> None:
     assert left(room) == []
 
 
-def test_limits_end_an_agent_and_the_reason_names_the_limit(
+def test_limits_end_an_agent_and_the_reason_names_the_limit_and_an_honest_one_ends_as_if_alone(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = agent_session.limits_of
@@ -142,8 +143,16 @@ def test_limits_end_an_agent_and_the_reason_names_the_limit(
     monkeypatch.setattr(AgentSettings, "disk_mb", 64)
     monkeypatch.setattr(AgentSettings, "requests", 4)
     configure(room, "minutes = 0.1\n")
-    asked = room.queue("Make double() multiply ASK=6")
-    found = one_each(room, "wait", "flood", "large", "fork", "fill", "die")
+    asked, honest = room.queue("Make double() multiply ASK=6"), room.queue("Honest, beside them ASK=1")
+    asker = Asker(room.paths.socket)
+    asker.start()
+    try:
+        found = one_each(room, "wait", "flood", "large", "fork", "fill", "die")
+    finally:
+        asker.ended.set()
+        asker.join()
+    assert asker.silent == 0, "the conductor answers throughout"
+    assert room.task(honest).state is TaskState.AWAITING_APPROVAL, room.task(honest).reason
     reasons = {word: task.reason for word, (task, _) in found.items()}
     assert {task.state for task, _ in found.values()} == {TaskState.FAILED}, reasons
     assert reasons["wait"] == "The agent was ended: it did not end within 6 s."

@@ -9,7 +9,7 @@ import pytest
 from navigator.model.states import TaskState
 from tests.agents import real
 from tests.journey.room import CODE, Room
-from tests.journey.scripted_models import Models
+from tests.journey.scripted_models import speaking
 from tests.journey.support import REHEARSAL, Desk, commits_of_proposals, hurry, make_repository
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines"), pytest.mark.timeout(600)]
@@ -21,8 +21,9 @@ def test_a_real_agent_writes_a_change_that_lands(
 ) -> None:
     command = real.installed(name)
     hurry(monkeypatch)
-    with real.serving(real.ToolModel(str(tmp_path / "code" / "app.py"))) as model:
-        room = Room(tmp_path, Models(lambda messages: "", url=model.url), monkeypatch)
+    model = real.ToolModel(str(tmp_path / "code" / "app.py"))
+    with speaking(model):
+        room = Room(tmp_path, model, monkeypatch)
         agent = f"[generator.agent]\ncommand = {list(command)}\n"
         room.config.write_text(f"{model.settings}{agent}", encoding="utf-8")
         task = room.queue()

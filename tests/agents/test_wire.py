@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.agents.acp import AgentFailed, AgentPipes, grant
@@ -56,7 +56,6 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
     return [data[a:b] for a, b in zip([0, *at], [*at, len(data)], strict=True)]
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.binary(max_size=300), st.lists(st.integers(0, 10_000), max_size=4))
 def test_a_request_is_read_however_it_is_cut(body: bytes, places: list[int]) -> None:
     sent = b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
@@ -67,7 +66,6 @@ def test_a_request_is_read_however_it_is_cut(body: bytes, places: list[int]) -> 
     assert asyncio.run(read()) == ("POST", "/v1/chat/completions", body)
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.binary(max_size=200)
     | st.binary(max_size=80).map(lambda tail: b"POST / HTTP/1.1\r\n" + tail + b"\r\n\r\n")
@@ -82,7 +80,6 @@ def test_no_request_breaks_the_reader(data: bytes) -> None:
     assert asyncio.run(read()) is not None
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.lists(UPDATES | JSON, max_size=4), st.lists(st.integers(0, 10_000), max_size=4), st.binary(max_size=40)
 )

@@ -205,7 +205,9 @@ def test_two_sleepers_at_one_address(command: Command) -> None:
 @contextmanager
 def ollama() -> Iterator[str]:
     """The address of an Ollama that holds its one model."""
-    with serving(Box("ollama", ("qwen3-coder:30b",), loads=[("qwen3-coder:30b", 32_768)])) as box:
+    with serving(
+        Box("ollama", ("qwen3-coder:30b",), context=131_072, loads=[("qwen3-coder:30b", 131_072)])
+    ) as box:
         yield box.url
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from navigator.config.settings import Settings
-from navigator.model.errors import ConfigError
 from navigator.model.states import Role
 from navigator.process import runner
 from navigator.swap.base import PhaseEvent
@@ -58,14 +57,13 @@ def program(folder: Path, text: str, name: str = "swap") -> str:
     return str(path)
 
 
-def settings(url: str, argv: list[str], script: str = "", **own: Any) -> Settings:
+def settings(url: str, argv: list[str], **own: Any) -> Settings:
     return Settings.model_validate(
         {
             "generator": {"model": NAMES["generator"], "base_url": url},
             "reviewer": {"model": NAMES["reviewer"], "base_url": url},
             "swap": {
                 "strategy": "command",
-                "script": script,
                 "command": {"argv": tuple(argv)} | own,
             },
         }
@@ -92,12 +90,10 @@ async def test_the_role_is_put_where_it_was_asked_for(folder: Path) -> None:
         assert [phase.name for phase in again.phases] == ["verify"]
 
 
-async def test_without_a_place_the_role_is_the_last_word_and_script_is_cut_as_a_shell_would(
-    folder: Path,
-) -> None:
+async def test_without_a_place_the_role_is_the_last_word(folder: Path) -> None:
     path = program(folder, 'echo "$2" > loaded; echo "$1" > words')
     async with gpu(folder) as server:
-        swaps = CommandStrategy(settings(server.url, [], script=f"'{path}' 'two words'"))
+        swaps = CommandStrategy(settings(server.url, [path, "two words"]))
         assert (await swaps.swap(Role.REVIEWER, quiet)).outcome == "done"
         assert (folder / "words").read_text() == "two words\n"
 
@@ -222,8 +218,3 @@ async def test_a_look_runs_no_program_while_all_is_well(folder: Path) -> None:
     (folder / "loaded").write_text("")
     seen = await swaps.look(Role.GENERATOR)
     assert (seen.resident, seen.dead) == (None, True)
-
-
-def test_a_script_whose_words_cannot_be_cut() -> None:
-    with pytest.raises(ConfigError, match="names no command"):
-        CommandStrategy(Settings.model_validate({"swap": {"strategy": "command", "script": "'"}}))

@@ -172,43 +172,19 @@ def test_a_model_that_is_still_loading_is_not_loaded() -> None:
 # Adapters
 
 
-def adapted(url: str, **own: str) -> Settings:
-    return Settings.model_validate(
-        {
-            "generator": {"model": "writer-lora", "base_url": url},
-            "reviewer": {"model": "reader-lora", "base_url": url},
-            "swap": {"strategy": "adapter", "adapter": own},
-        }
-    )
-
-
-@pytest.mark.parametrize("owner", ["sglang", "vllm"])
-async def test_adapters_are_loaded_once_and_then_both_roles_are_there(owner: str) -> None:
-    names = ["base"]
-    asked: list[str] = []
-
+@pytest.mark.parametrize("served", [["writer-lora", "reader-lora"], ["writer-lora"]])
+async def test_both_adapters_have_to_be_served(served: list[str]) -> None:
     async def list_models(request: Request, wire: Wire) -> None:
-        await wire.json(models(*names, owned_by=owner))
+        await wire.json(models("base", *served))
 
-    async def load(request: Request, wire: Wire) -> None:
-        asked.append(request.path)
-        names.append(request.json["lora_name"])
-        await wire.json({"success": True})
-
-    script = routes(refuse(500, {}), models=list_models, load_lora_adapter=load)
-    async with serving(script) as server:
-        swaps = AdapterStrategy(adapted(server.url, generator_path="/w", reviewer_path="/r"))
+    async with serving(routes(refuse(500, {}), models=list_models)) as server:
+        roles = {"generator": "writer-lora", "reviewer": "reader-lora"}
+        asked = {role: {"model": name, "base_url": server.url} for role, name in roles.items()}
+        swaps = AdapterStrategy(Settings.model_validate({**asked, "swap": {"strategy": "adapter"}}))
         assert swaps.both_resident
-        assert await swaps.resident() is None
-        assert await swaps.prepare() == ""
-        assert await swaps.prepare() == ""
+        said = await swaps.prepare()
+        assert ("does not serve reader-lora" in said) is (len(served) == 1)
+        assert ("--lora-paths reader-lora=FOLDER" in said) is bool(said)
         assert await swaps.resident() is Role.GENERATOR
-    assert asked == [f"{'/v1' if owner == 'vllm' else ''}/load_lora_adapter"] * 2
-
-
-async def test_an_adapter_that_is_not_served_and_nowhere_to_be_found() -> None:
-    async with serving(routes(refuse(500, {}))) as server:
-        swaps = AdapterStrategy(adapted(server.url))
         result = await swaps.swap(Role.REVIEWER, quiet)
-        assert (result.outcome, result.failure) == ("failed", "wrong_model")
-        assert "reviewer_path" in result.reason
+    assert (result.outcome, result.failure) == (("failed", "wrong_model") if said else ("done", ""))

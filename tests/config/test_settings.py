@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from navigator.config.settings import RoutingSettings, Settings, describe, load_settings, time_scale
+from navigator.config.settings import Settings, describe, load_settings, time_scale
 from navigator.model.errors import ConfigError, UsageError
 from navigator.model.states import Complexity, Role, TaskKind
 
@@ -36,9 +34,6 @@ model_dirs = []
 [swap.command]
 argv = []
 status = []
-[swap.adapter]
-generator_path = ""
-reviewer_path = ""
 [swap.systemd]
 scope = "user"
 [batch]
@@ -88,9 +83,7 @@ def test_every_documented_default_is_the_default(tmp_path: Path) -> None:
     ):
         section = getattr(spelled, table)
         assert set(type(section).model_fields) - section.model_fields_set == missing
-    for name in ("command", "adapter"):
-        table = getattr(spelled.swap, name)
-        assert set(type(table).model_fields) == table.model_fields_set
+    assert set(type(spelled.swap.command).model_fields) == spelled.swap.command.model_fields_set
 
 
 def test_routing_names_the_model_that_writes_each_kind(tmp_path: Path) -> None:
@@ -103,11 +96,6 @@ def test_routing_names_the_model_that_writes_each_kind(tmp_path: Path) -> None:
         assert Settings().routing.writer(kind, Complexity.COMPLEX) is Role.GENERATOR
     error = refusal(tmp_path, '[routing]\nreviewer = ["chores"]\n')
     assert "routing.reviewer" in str(error)
-
-
-def test_every_kind_of_task_can_be_routed() -> None:
-    routing = RoutingSettings.model_validate({"reviewer": tuple(kind.value for kind in TaskKind)})
-    assert {routing.writer(kind, Complexity.SIMPLE) for kind in TaskKind} == {Role.REVIEWER}
 
 
 def test_a_missing_file_means_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,33 +146,22 @@ def test_a_key_like_no_other_gets_the_list(tmp_path: Path) -> None:
     [
         ("[batch]\ntarget = 0\n", "config.toml: batch.target"),
         ('[batch]\ntarget = "30"\n', "config.toml: batch.target"),
-        ("[batch]\ntarget = true\n", "config.toml: batch.target"),
         ("[batch]\nrevisions = 3\n", "config.toml: batch.revisions"),
         ("[batch]\nmax_wait_minutes = inf\n", "config.toml: batch.max_wait_minutes"),
-        ("[checks]\nmemory_mb = -1\n", "config.toml: checks.memory_mb"),
         ('[checks]\nunsandboxed = "yes"\n', "config.toml: checks.unsandboxed"),
         ('[swap]\nstrategy = "magic"\n', "config.toml: swap.strategy"),
         ('[swap]\nstrategy = "command"\n', "config.toml: swap"),
         ("[swap.sleep]\nwake_seconds = 60\n", "swap.sleep"),
-        ('[reviewer]\nadmin_key_env = "KEY"\n', "reviewer.admin_key_env"),
-        ("[swap.command]\nseconds = 60\n", "swap.command.seconds"),
         ('[generator]\nbase_url = "127.0.0.1:30000"\n', "config.toml: generator.base_url"),
         ('[generator]\nbase_url = "ftp://host"\n', "config.toml: generator.base_url"),
-        ('[generator]\nbase_url = "http://"\n', "config.toml: generator.base_url"),
-        ('[generator]\nbase_url = "http://h:99999"\n', "config.toml: generator.base_url"),
-        ('[generator]\nbase_url = ""\n', "config.toml: generator.base_url"),
         ('[generator]\nmodel = ""\n', "config.toml: generator.model"),
-        ("[generator]\ntop_p = 0\n", "config.toml: generator.top_p"),
         ("[generator]\ntemperature = nan\n", "config.toml: generator.temperature"),
         ("[generator]\nmax_tokens = 131072\n", "config.toml: generator"),
         ("[final]\nenabled = true\n", "config.toml: final"),
         ('[[project]]\npath = "src/thing"\n', "config.toml: project[1].path"),
-        ("[[project]]\nname = 'x'\n", "config.toml: project[1].path"),
-        ('[[project]]\npath = "/a"\nlanding = "main"\n', "config.toml: project[1].landing"),
         ('[[project]]\npath = "/a"\n[[project]]\npath = "/b/../a"\n', "project: /b/../a appears twice"),
         ('[[project]]\npath = "/a/x"\n[[project]]\npath = "/b/x"\n', "project: the name x appears twice"),
         ('[project]\npath = "/a"\n', "config.toml: project"),
-        ("generator = 3\n", "config.toml: generator"),
         ("[batch\n", "is not valid TOML"),
     ],
 )
@@ -207,21 +184,11 @@ def test_a_key_in_the_wrong_place_is_not_repeated(tmp_path: Path, text: str) -> 
     assert "SECRET" not in repr(error.__cause__)
 
 
-def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
-    message = refusal(tmp_path, '[batch]\ntarget = 0\n[swap]\nstrategy = "x"\n').message
-    assert len(message.splitlines()) == 2
-
-
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_bytes(b"[batch]\n# \xff\n")
     with pytest.raises(ConfigError, match="not UTF-8"):
         load_settings(path)
-
-
-def test_a_folder_in_place_of_the_file(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be read"):
-        load_settings(tmp_path)
 
 
 def test_projects_are_frozen_and_resolve_their_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,11 +199,6 @@ def test_projects_are_frozen_and_resolve_their_path(tmp_path: Path, monkeypatch:
     assert entry.location == (tmp_path / "src" / "thing").resolve()
     assert entry.display_name == "thing"
     assert hash(entry.include)
-
-
-def test_extra_body_keeps_json_arrays(tmp_path: Path) -> None:
-    settings = load_settings(write(tmp_path, "[generator]\nextra_body = { stop = ['a'], n = { k = [1] } }\n"))
-    assert settings.generator.extra_body == {"stop": ["a"], "n": {"k": [1]}}
 
 
 def test_describe_says_where_each_value_came_from(tmp_path: Path) -> None:
@@ -267,47 +229,6 @@ def test_a_time_scale_that_is_none(monkeypatch: pytest.MonkeyPatch, named: str) 
         time_scale(-0.5)
 
 
-_WORDS = st.sampled_from(
-    [
-        "generator",
-        "swap",
-        "batch",
-        "project",
-        "final",
-        "target",
-        "path",
-        "strategy",
-        "model",
-        "x",
-        "extra_body",
-    ]
-)
-_VALUES = st.one_of(
-    st.integers(-5, 2**70).map(str),
-    st.floats().map(str),
-    st.sampled_from(["true", '"a"', '"http://h"', "[]", "[1, [2]]", "{}", "{ x = 1 }", "1979-05-27", "''"]),
-)
-_LINES = st.one_of(
-    _WORDS.map("[{}]".format),
-    _WORDS.map("[[{}]]".format),
-    st.tuples(_WORDS, _VALUES).map(" = ".join),
-    st.text(max_size=8),
-)
-
-
-@given(lines=st.lists(_LINES, max_size=8))
-def test_any_file_loads_or_says_why_not(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
-    path = tmp_path_factory.getbasetemp() / "any.toml"
-    path.write_text("\n".join(lines), encoding="utf-8", errors="replace")
-    try:
-        settings = load_settings(path)
-    except ConfigError as error:
-        assert str(path) in error.message
-        assert error.hint
-    else:
-        assert settings.source == path
-
-
 def test_a_table_within_a_table_is_described_like_any(tmp_path: Path) -> None:
     shown = describe(
         load_settings(write(tmp_path, '[swap]\nstrategy = "systemd"\n[swap.systemd]\nload_seconds = 60\n'))
@@ -315,10 +236,3 @@ def test_a_table_within_a_table_is_described_like_any(tmp_path: Path) -> None:
     assert shown["swap"]["systemd"]["load_seconds"] == {"value": 60.0, "from": "file"}
     assert shown["swap"]["systemd"]["scope"] == {"value": "user", "from": "default"}
     assert shown["swap"]["strategy"] == {"value": "systemd", "from": "file"}
-
-
-def test_the_variable_may_not_name_a_missing_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NAVIGATOR_CONFIG", str(tmp_path / "gone.toml"))
-    with pytest.raises(ConfigError, match=r"gone\.toml, which does not exist"):
-        load_settings()
-    assert load_settings(tmp_path / "gone.toml.too") == Settings()

@@ -52,10 +52,3 @@ def test_what_does_not_fit(tmp_path: Path, line: str) -> None:
     file.write_text(f"[swap.systemd]\n{line}\n", "utf-8")
     with pytest.raises(ConfigError, match="swap"):
         load_settings(file)
-
-
-def test_the_longest_swap_is_longer_than_its_phases() -> None:
-    own = SystemdSettings()
-    named = "lock drain abort stop kill release start load health verify"
-    phases = sum(getattr(own, f"{name}_seconds") for name in named.split())
-    assert own.longest > 2 * phases - own.lock_seconds

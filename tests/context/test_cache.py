@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -30,22 +28,6 @@ def test_a_file_that_is_no_database_is_recreated(tmp_path: Path, damage: bytes) 
     assert cache.get(["a"]) == {}
     cache.put([("a", TAGS)])
     assert cache.get(["a"]) == {"a": TAGS}
-
-
-def test_damage_in_the_middle_is_noticed(tmp_path: Path) -> None:
-    place = tmp_path / "map.sqlite"
-    cache = TagCache(place)
-    cache.put((f"k{n}", TAGS | {"n": "x" * 200 + str(n)}) for n in range(300))
-    raw = bytearray(place.read_bytes())
-    for at in range(4096, len(raw) - 64, 4096):
-        raw[at : at + 64] = b"\xa5" * 64
-    place.write_bytes(raw)
-    found = cache.get(f"k{n}" for n in range(300))
-    assert all(tags["n"].startswith("xxx") for tags in found.values())
-    cache.put([("fresh", TAGS)])
-    assert cache.get(["fresh"]) in ({"fresh": TAGS}, {})
-    cache.put([("fresh", TAGS)])
-    assert cache.get(["fresh"]) == {"fresh": TAGS}
 
 
 def test_a_damaged_row_counts_as_absent(tmp_path: Path) -> None:
@@ -95,34 +77,3 @@ def test_a_process_that_holds_it_is_not_waited_for_long(
         holder.execute("ROLLBACK")
         holder.close()
     assert cache.get(["a", "b"]) == {"a": TAGS}
-
-
-def test_two_processes_killed_in_the_middle_leave_it_sound(tmp_path: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from navigator.context.files import TagCache\n"
-        "c = TagCache(Path(sys.argv[1])); n = 0\n"
-        "print('ready', flush=True)\n"
-        "while True:\n"
-        # In a circle: what was not kept because the other one was writing is written again.
-        "    c.put((f'{sys.argv[2]}{n + k}', {'lines': n + k}) for k in range(20)); n = (n + 20) % 40\n"
-    )
-    place = tmp_path / "map.sqlite"
-    for _ in range(2):
-        writers = [
-            subprocess.Popen([sys.executable, "-c", code, str(place), name], stdout=subprocess.PIPE)
-            for name in "ab"
-        ]
-        for writer in writers:
-            assert writer.stdout is not None and writer.stdout.readline() == b"ready\n"
-        while len(TagCache(place).get(f"a{n}" for n in range(40))) < 40:
-            pass
-        for writer in writers:
-            writer.kill()
-            writer.wait()
-            assert writer.stdout is not None
-            writer.stdout.close()
-        found = TagCache(place).get(f"a{n}" for n in range(40))
-        assert {key: tags["lines"] for key, tags in found.items()} == {f"a{n}": n for n in range(40)}
-    with sqlite3.connect(place) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    connection.close()

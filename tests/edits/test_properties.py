@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
 
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from navigator.checks.syntax import omission_in, syntax_check
 from navigator.edits.apply import apply_answer
 from navigator.edits.overlay import TextFile
 from navigator.edits.parser import marker_length, parse_answer
 from navigator.edits.paths import MAX_MESSAGE, unsafe_path
 from navigator.model.states import Rung
-from tests.edits.support import apply, edit, tree, whole
+from tests.edits.support import apply, edit, tree
 
 # Few short words, so that lines repeat and places are ambiguous; none of three letters, which makes "already there" a
 # question of meaning.
@@ -89,16 +87,6 @@ def test_any_text_is_read_and_applied_without_an_exception(text: str, marker: in
         assert change.content != FILES.get(path)
 
 
-@given(st.text(), st.text())
-@settings(deadline=None)
-def test_checks_take_any_text(old: str, new: str) -> None:
-    found = omission_in(old, new)
-    assert found is None or found in new
-    for path in ("a.py", "a.json", "a.toml", "a.xml"):
-        said = syntax_check(path, new.encode("utf-8", "surrogatepass"))
-        assert said is None or said.split(":")[0].isdigit()
-
-
 @given(
     st.binary()
     | st.lists(st.sampled_from([b"a", b"\n", b"\r", codecs.BOM_UTF8, b"\xef\xbb", b"\xff", b"\xc2\x85"])).map(
@@ -110,42 +98,14 @@ def test_text_files_are_written_as_read(data: bytes) -> None:
     assert TextFile.decode(data).encode() == data
 
 
-@dataclass(frozen=True)
-class Sample:
-    """`spans` are the lines each block names, as indexes into the text that the blocks before it left."""
-
-    data: bytes
-    answer: str
-    before: list[str]
-    after: list[str]
-    ends: list[str]
-    spans: list[tuple[int, int]]
-
-
 @st.composite
-def edited_files(draw: st.DrawFn) -> Sample:
-    """A file, an answer of several blocks, and the lines the file should have afterwards.
+def edited_files(draw: st.DrawFn) -> tuple[list[str], str, list[str]]:
+    """The lines of a file, an answer of several blocks, and the lines that the file should have afterwards.
 
     The blocks go from top to bottom; each takes lines round its change in until they occur once.
     """
     lines = draw(LINES)
-    ends = draw(
-        st.one_of(
-            st.sampled_from(["\n", "\r\n"]).map(lambda end: [end] * len(lines)),
-            st.lists(st.sampled_from(["\n", "\r\n"]), min_size=len(lines), max_size=len(lines)),
-        )
-    )
-    open_end = draw(st.booleans()) and lines[-1] != ""
-    if open_end and len(lines) == 1:
-        # No line of the file has an ending: it is an LF file.
-        ends = ["\n"]
-    codec = draw(st.sampled_from(["utf-8", "utf-8-sig"]))
-    data = "".join(
-        line + ("" if open_end and i == len(lines) - 1 else end)
-        for i, (line, end) in enumerate(zip(lines, ends, strict=True))
-    ).encode(codec)
-    assume(any(line.strip() for line in lines))
-    now, blocks, spans, start = list(lines), [], [], 0
+    now, blocks, start = list(lines), [], 0
     for _ in range(draw(st.integers(1, 3))):
         if start >= len(now):
             break
@@ -160,11 +120,10 @@ def edited_files(draw: st.DrawFn) -> Sample:
         search, replace = now[low:high], now[low:start] + new + now[stop:high]
         assume(search != replace and any(line.strip() for line in search))
         blocks.append(block_of(search, replace))
-        spans.append((low, high))
         now[start:stop] = new
         start += len(new)
-    assume(len(set(blocks)) == len(blocks))
-    return Sample(data, "".join(blocks), lines, now, ends, spans)
+    assume(len(set(blocks)) == len(blocks) and now != lines)
+    return lines, "".join(blocks), now
 
 
 def occurrences(lines: list[str], part: list[str]) -> int:
@@ -178,36 +137,20 @@ def block_of(search: list[str], replace: list[str]) -> str:
     return "\n".join(["f.md", "<<<<<<< SEARCH", *search, "=======", *replace, ">>>>>>> REPLACE", ""])
 
 
-@given(edited_files())
+@given(
+    edited_files(), st.sampled_from(["\n", "\r\n"]), st.sampled_from(["utf-8", "utf-8-sig"]), st.booleans()
+)
 @settings(max_examples=80, deadline=None)
-def test_edits_turned_into_blocks_make_the_same_file(sample: Sample) -> None:
-    applied = apply(sample.answer, {"f.md": sample.data})
-    if sample.before == sample.after and not applied.changes:
-        assert [problem.code.value for problem in applied.problems] == ["NO_OP"]
-        return
-    if sample.before == sample.after:  # the same lines, one of them with another ending
-        assert len(set(sample.ends)) > 1 and applied.changes["f.md"].content != sample.data
+def test_edits_turned_into_blocks_make_the_same_file(
+    edited: tuple[list[str], str, list[str]], end: str, codec: str, closed: bool
+) -> None:
+    before, answer, after = edited
+    assume(before[-1] != "" and after and after[-1] != "" and (closed or len(before) > 1))
+    data, wanted = ((end.join(lines) + (end if closed else "")).encode(codec) for lines in (before, after))
+    applied = apply(answer, {"f.md": data})
     assert [str(problem) for problem in applied.problems] == []
     assert {e.rung for e in applied.edits} == {Rung.EXACT}
-    content = applied.changes["f.md"].content
-    assert content is not None
-    codec = "utf-8-sig" if sample.data.startswith(codecs.BOM_UTF8) else "utf-8"
-    closed = sample.data.decode(codec).endswith("\n")
-    if len(set(sample.ends)) == 1:
-        event("uniform endings")
-        end = sample.ends[0]
-        expected = "".join(line + end for line in sample.after)
-        assert content == (expected if closed else expected.removesuffix(end)).encode(codec)
-        return
-    event("mixed endings")
-    text = content.decode(codec)
-    assert text.replace("\r\n", "\n") == "\n".join(sample.after) + ("\n" if closed and sample.after else "")
-    if len(sample.spans) > 1 or not closed:
-        return
-    low, high = sample.spans[0]
-    whole_lines = [line + end for line, end in zip(sample.before, sample.ends, strict=True)]
-    assert text.startswith("".join(whole_lines[:low]))
-    assert text.endswith("".join(whole_lines[high:]))
+    assert applied.changes["f.md"].content == wanted
 
 
 @given(LINES, st.data())
@@ -265,22 +208,6 @@ def bare(line: str) -> str:
 
 def loose(line: str) -> str:
     return bare(line).strip()
-
-
-@given(LINES, LINES)
-@settings(deadline=None)
-def test_whole_files_keep_their_encoding_and_ending(before: list[str], after: list[str]) -> None:
-    assume(any(line.strip() for line in after))
-    data = ("\r\n".join(["top", *before])).encode("utf-8-sig")
-    applied = apply(whole("f.md", "\n".join(after) + "\n"), {"f.md": data})
-    if applied.problems:
-        assert [problem.code.value for problem in applied.problems] == ["NO_OP"]
-        return
-    content = applied.changes["f.md"].content
-    assert content is not None
-    assert content.startswith(codecs.BOM_UTF8)
-    assert b"\n" not in content.replace(b"\r\n", b"")
-    assert content.decode("utf-8-sig").rstrip() == "\r\n".join(after).rstrip()
 
 
 @given(st.lists(st.one_of(MARKERS, LINE), min_size=1, max_size=12))

@@ -78,19 +78,22 @@ def roles(url: str) -> dict[str, Any]:
     }
 
 
-async def test_sglang_loads_adapters_and_picks_them(sglang_engine: Server, tmp_path: Path) -> None:
+async def test_sglang_picks_adapters(sglang_engine: Server, tmp_path: Path) -> None:
     paths = [write_peft(tmp_path / name, seed, sglang.home() / "tiny") for seed, name in enumerate(NAMES, 1)]
-    own = {"generator_path": str(paths[0]), "reviewer_path": str(paths[1])}
-    swap = {"swap": {"strategy": "adapter", "adapter": own}}
-    strategy = AdapterStrategy(Settings.model_validate(roles(sglang_engine.url) | swap))
+    strategy = AdapterStrategy(
+        Settings.model_validate(roles(sglang_engine.url) | {"swap": {"strategy": "adapter"}})
+    )
     assert await strategy.resident() is None
-    assert await strategy.prepare() == ""
-    assert await strategy.resident() is Role.GENERATOR
-    by_name = [await said(sglang_engine, name) for name in NAMES]
-    base = str(sglang.home() / "tiny")
-    assert by_name == [await said(sglang_engine, base, lora_path=name) for name in NAMES]
-    assert len({*by_name, await said(sglang_engine, base)}) == 3
     async with httpx.AsyncClient(base_url=sglang_engine.url, trust_env=False, timeout=60) as http:
+        for name, path in zip(NAMES, paths, strict=True):
+            adapter = {"lora_name": name, "lora_path": str(path)}
+            (await http.post("/load_lora_adapter", json=adapter)).raise_for_status()
+        assert await strategy.prepare() == ""
+        assert await strategy.resident() is Role.GENERATOR
+        by_name = [await said(sglang_engine, name) for name in NAMES]
+        base = str(sglang.home() / "tiny")
+        assert by_name == [await said(sglang_engine, base, lora_path=name) for name in NAMES]
+        assert len({*by_name, await said(sglang_engine, base)}) == 3
         for name in NAMES:  # others use this server, too
             (await http.post("/unload_lora_adapter", json={"lora_name": name})).raise_for_status()
 

@@ -124,7 +124,6 @@ CASES = [
     ]),
     chat("stream", stream=True),
     chat("stream with usage", stream=True, stream_options=USAGE),
-    chat("stream with usage throughout", stream=True, stream_options={**USAGE, "continuous_usage_stats": True}),
     chat("stream with logprobs", stream=True, logprobs=True, top_logprobs=2),
     chat("stream with a schema", stream=True, stream_options=USAGE, response_format=WITH_SCHEMA, max_tokens=60),
     chat("a call of a tool", **A_CALL),

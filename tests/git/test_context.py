@@ -61,32 +61,6 @@ def test_named_files_come_whole_with_conventions_and_tree(shop: World) -> None:
     assert found.left_out == ()
 
 
-def test_secrets_are_neither_listed_nor_sent(shop: World) -> None:
-    named = (
-        ".env",
-        "deploy/id_rsa",
-        "deploy/server.pem",
-        "deploy/key.txt",
-        "logo.png",
-        "link.py",
-        "no/such.py",
-    )
-    found = context(shop, "Rotate KEY in .env and deploy/key.txt", named)
-    assert [f.path for f in found.files] == [".env.example"]
-    assert {left.path: left.why for left in found.left_out} == {
-        ".env": "may hold secrets",
-        "deploy/id_rsa": "may hold secrets",
-        "deploy/server.pem": "may hold secrets",
-        "deploy/key.txt": "holds a private key (line 1)",
-        "logo.png": "not text",
-        "link.py": "not a plain file",
-        "no/such.py": "no such file in the base",
-    }
-    listed = found.tree.split("\n")
-    assert ".env.example" in listed
-    assert not {".env", "deploy/id_rsa", "deploy/server.pem", "link.py"} & set(listed)
-
-
 def test_without_named_files_the_tasks_words_choose(shop: World) -> None:
     found = context(shop, "The total_price of a Cart is always zero")
     paths = [f.path for f in found.files]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from navigator.git.existing import (
@@ -20,7 +18,7 @@ from navigator.git.existing import (
 from navigator.git.snapshot import NoWorktree
 from navigator.model.errors import UsageError
 from navigator.model.text import is_unsafe
-from tests.git.world import World, commit, fingerprint, git, make_repo, write
+from tests.git.world import World, commit, fingerprint, git, write
 
 
 def found(world: World, base: str = "", **wanted: object) -> tuple[Existing, ...]:
@@ -148,15 +146,6 @@ def test_authors_are_untrusted(world: World) -> None:
     for line in (change.title, change.author, *change.text.splitlines()):
         assert not is_unsafe(line)
     assert len(change.title) <= 72 and len(change.text) < 6000 and "left out" in change.text
-
-
-def test_sha256_and_bare_repositories(tmp_path: Path) -> None:
-    repo = make_repo(tmp_path / "new", None, "--object-format=sha256")
-    tip = commit(repo, {"new.py": b"x = 1\n"}, "Add x")
-    git(tmp_path, "clone", "-q", "--bare", str(repo), "bare.git")
-    world = World(tmp_path / "bare.git", tmp_path / "state")
-    (change,) = found(world)
-    assert change.head == tip and paths(world, change) == ["new.py"]
 
 
 def test_what_is_new_on_a_branch(forked: World) -> None:

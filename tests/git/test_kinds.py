@@ -69,11 +69,6 @@ def _git_version() -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", git(Path("/"), "version"))[:2])
 
 
-def _detached(repo: Path, room: Path) -> Path:
-    git(repo, "checkout", "-q", "--detach")
-    return repo
-
-
 def _bare(repo: Path, room: Path) -> Path:
     git(room, "clone", "-q", "--bare", str(repo), "bare.git")
     return room / "bare.git"
@@ -83,11 +78,6 @@ def _alternates(repo: Path, room: Path) -> Path:
     git(room, "clone", "-q", "--shared", str(repo), "borrower")
     git(room, "clone", "-q", "--shared", str(room / "borrower"), "second")
     return room / "second"
-
-
-def _sparse(repo: Path, room: Path) -> Path:
-    git(repo, "sparse-checkout", "set", "--cone", "src")
-    return repo
 
 
 def _sparse_elsewhere(repo: Path, room: Path) -> Path:
@@ -123,11 +113,6 @@ def _lfs(repo: Path, room: Path) -> Path:
     return repo
 
 
-def _crlf(repo: Path, room: Path) -> Path:
-    commit(repo, {".gitattributes": b"*.py text eol=crlf\n"})
-    return repo
-
-
 def _two_sides(repo: Path) -> None:
     git(repo, "checkout", "-q", "-b", "other")
     commit(repo, {"README.md": b"# theirs\n"})
@@ -135,28 +120,9 @@ def _two_sides(repo: Path) -> None:
     commit(repo, {"README.md": b"# ours\n"})
 
 
-def _merging(repo: Path, room: Path) -> Path:
-    _two_sides(repo)
-    git(repo, "merge", "-q", "other", ok=False)
-    return repo
-
-
 def _rebasing(repo: Path, room: Path) -> Path:
     _two_sides(repo)
     git(repo, "rebase", "-q", "other", ok=False)
-    return repo
-
-
-def _picking(repo: Path, room: Path) -> Path:
-    _two_sides(repo)
-    git(repo, "cherry-pick", "other", ok=False)
-    return repo
-
-
-def _bisecting(repo: Path, room: Path) -> Path:
-    for number in range(3):
-        commit(repo, {"n": b"%d\n" % number})
-    git(repo, "bisect", "start", "HEAD", "HEAD~3")
     return repo
 
 
@@ -182,35 +148,19 @@ KINDS = (
     Kind("shallow", _shallow, facts={"root_commit": ""}),
     Kind("SHA-256", _sha256, facts={"object_format": "sha256", "branch": "main"}),
     Kind("reftable", _reftable),
-    Kind("detached HEAD", _detached, current="not on a branch", facts={"branch": None}),
     Kind("bare", _bare, current="bare repository", facts={"bare": True, "checked_out": frozenset()}),
     Kind("own alternates", _alternates),
-    Kind("sparse, inside the cone", _sparse),
     Kind("sparse, outside the cone", _sparse_elsewhere, current="outside of the sparse checkout"),
     Kind("partial clone with its files", _partial, facts={"partial": True}),
     Kind("partial clone without its files", _partial_without, refused=AbsentBlobs),
     Kind("no commit", _no_commit, refused=NoCommit),
     Kind("not a repository", _no_repository, refused=NotARepository),
     Kind("filters and LFS", _lfs, current="git attribute filter=lfs"),
-    Kind("line endings converted", _crlf, current="git attribute eol=crlf"),
-    Kind("merge in progress", _merging, current="A merge is in progress", facts={"operation": "merge"}),
     Kind(
         "rebase in progress",
         _rebasing,
         current="A rebase is in progress",
         facts={"operation": "rebase", "branch": None, "checked_out": {"main"}},
-    ),
-    Kind(
-        "cherry-pick in progress",
-        _picking,
-        current="A cherry-pick is in progress",
-        facts={"operation": "cherry-pick"},
-    ),
-    Kind(
-        "bisect in progress",
-        _bisecting,
-        current="A bisect is in progress",
-        facts={"operation": "bisect", "checked_out": {"main"}},
     ),
     Kind("submodules", _submodule),
     Kind("hooks", _hooks),

@@ -115,13 +115,6 @@ def test_what_is_no_request_says_why(line: str) -> None:
     assert found.problem
 
 
-@given(st.text(max_size=400))
-def test_any_text_can_stand_in_a_look_block(text: str) -> None:
-    answer = parse_answer(f"<<<<<<< LOOK\n{text}\n>>>>>>> LOOK\n")
-    for found in read_requests(answer.looks):
-        assert str(found)
-
-
 @given(
     st.lists(st.tuples(st.integers(1, 60), st.integers(0, 12)), max_size=12),
     st.integers(1, 70),
@@ -251,12 +244,6 @@ def test_every_match_holds_the_literal(expression: str, text: str) -> None:
         return
     if found:
         assert literal_in(expression) in found[0]
-
-
-def test_the_same_looks_get_the_same_answers(map_of: RepoMap) -> None:
-    asked = [["search area", "definition total"], ["read use/long.py", "list use"]]
-    first, second = looker(map_of, first=600), looker(map_of, first=600)
-    assert [first.answer(lines) for lines in asked] == [second.answer(lines) for lines in asked]
 
 
 def test_a_search_with_many_matches_says_where_in_few_tokens(map_of: RepoMap) -> None:

@@ -238,27 +238,6 @@ def test_a_kept_index_that_another_thread_removes_leaves_no_empty_one(
     assert change(b"third\n") != second
 
 
-def test_few_processes_a_proposal(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.propose({"warm": b"up\n"})
-    count = 0
-    original = Git.run
-
-    def counted(self: Git, *args: str, **more: object) -> object:
-        nonlocal count
-        count += 1
-        return original(self, *args, **more)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Git, "run", counted)
-    base = world.private.facts.head_commit
-    world.private.pin_base(base)
-    tree = world.private.write_tree(base, {f"f{n}": FileChange(b"%d\n" % n) for n in range(30)})
-    world.private.raw_diff(base, tree)
-    world.private.diff(base, tree)
-    world.private.read_blobs(c.new_sha for c in world.private.raw_diff(base, tree))
-    world.private.keep("P9", tree, base)
-    assert count <= 6
-
-
 def test_what_the_user_has_already_is_written_without_touching_theirs(world: World) -> None:
     """git renews the time of an object that it finds instead of writing it; the user's keep theirs."""
     commit(world.repo, {"src/util.py": b"LIMIT = 11\n", "src/more.py": b"m = 1\n"})

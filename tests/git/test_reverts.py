@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from navigator.git.facts import read_facts
 from navigator.git.reverts import LandedAs, Seen, look_for_reverts
-from navigator.git.runner import GitError
 from tests.git.world import commit, fingerprint, git
 
 SINCE = "2001-01-01T00:00:00Z"
@@ -86,16 +83,6 @@ def test_a_change_is_found_again_after_a_rebase(repo: Path) -> None:
     assert look(repo, landed, known_as=twin) == {landed: Seen(twin, revert)}
 
 
-def test_a_squash_is_not_guessed_at(repo: Path) -> None:
-    git(repo, "switch", "-q", "-c", "navigator/b1")
-    first = commit(repo, {"src/new.py": b"one = 1\n"})
-    second = commit(repo, {"src/more.py": b"two = 2\n"})
-    git(repo, "switch", "-q", "main")
-    git(repo, "merge", "-q", "--squash", "navigator/b1")
-    git(repo, "commit", "-q", "-m", "Both")
-    assert look(repo, first, second) == {}
-
-
 def test_names_of_files_are_taken_as_they_are(repo: Path) -> None:
     strange = "\x01" + "c" * 40 + " a\tb\n é.txt"
     git(repo, "switch", "-q", "-c", "navigator/b1")
@@ -115,8 +102,3 @@ def test_a_history_that_is_too_long_is_said(repo: Path) -> None:
     seen, whole = look_for_reverts(facts.git(), facts.head_commit, [LandedAs(landed)], since=SINCE, most=3)
     assert (seen, whole) == ({landed: Seen(landed)}, False)
     assert look(repo, landed)[landed].reverted_by
-
-
-def test_a_tip_that_is_not_there_is_an_error(repo: Path) -> None:
-    with pytest.raises(GitError):
-        look_for_reverts(read_facts(repo).git(), "f" * 40, [LandedAs("e" * 40)], since=SINCE)

@@ -136,11 +136,6 @@ def test_autocrlf_counts_wherever_it_is_set(world: World, scope: str) -> None:
     assert files(world, made.commit)["src/util.py"] == b"LIMIT = 11\n"
 
 
-def test_without_conversion_carriage_returns_are_content(world: World) -> None:
-    (world.repo / "src/util.py").write_bytes(b"LIMIT = 11\r\n")
-    assert files(world, take(world).commit)["src/util.py"] == b"LIMIT = 11\r\n"
-
-
 def test_filtered_paths_stay_as_head_has_them(world: World) -> None:
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n"
     commit(world.repo, {"art.bin": pointer})
@@ -202,22 +197,6 @@ def test_sparse_checkouts_and_submodules_keep_what_is_not_there(world: World, tm
     assert held["docs/guide.txt"] == b"first\nsecond\n" and held["src/util.py"] == b"LIMIT = 12\n"
     assert world.private.tree_entries(made.commit)["sub"].mode == "160000"
     assert made.taken == ("src/util.py",)
-
-
-@pytest.mark.parametrize("kind", ["linked", "detached", "sha256", "split"])
-def test_other_kinds_of_checkout(kind: str, repo: Path, tmp_path: Path) -> None:
-    if kind == "linked":
-        git(repo, "worktree", "add", "-q", str(tmp_path / "linked"), "-b", "side")
-        repo = tmp_path / "linked"
-    elif kind == "detached":
-        git(repo, "checkout", "-q", "--detach")
-    elif kind == "sha256":
-        repo = make_repo(tmp_path / "wide", None, "--object-format=sha256")
-    else:
-        git(repo, "update-index", "--split-index", "--untracked-cache", "--index-version", "4")
-    world = World(repo, tmp_path / "state")
-    (repo / "README.md").write_bytes(b"# edited\n")
-    assert files(world, take(world).commit)["README.md"] == b"# edited\n"
 
 
 def test_nothing_of_a_hostile_checkout_runs(hostile: Path, tmp_path: Path, mark: Path) -> None:
@@ -293,25 +272,3 @@ def test_other_work_in_its_place_is_stale(world: World) -> None:
     with pytest.raises(StaleBase) as refusal:
         _plan(world, {"src/util.py": b"LIMIT = 99\n"}, made)
     assert refusal.value.paths == ("src/util.py",)
-
-
-def test_a_branch_called_worktree_is_named_in_full(world: World) -> None:
-    git(world.repo, "branch", "worktree")
-    base = world.facts.head_commit
-    commit(world.repo, {"x": b"x\n"})
-    assert resolve_base(world.facts, "refs/heads/worktree") == ("refs/heads/worktree", base)
-
-
-def test_loose_objects_of_the_user_keep_their_times(world: World) -> None:
-    """Work that is staged, stashed or on another branch stands loose in the user's repository already."""
-    spoil(world.repo)
-    git(world.repo, "add", "-A")
-    git(world.repo, "stash", "create")
-    times = {
-        path: path.stat().st_mtime_ns for path in (world.repo / ".git" / "objects").glob("[0-9a-f][0-9a-f]/*")
-    }
-    for path in times:
-        os.utime(path, ns=(10**18, 10**18))
-    made = take_snapshot(world.private, world.facts)
-    assert {path.stat().st_mtime_ns for path in times} == {10**18}
-    assert files(world, made.commit)["staged.py"] == b"s = 2\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from navigator.actions.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.engine.conductor import Conductor, RunOptions
+from navigator.journey.dependencies import Dependencies
 from navigator.journey.recovery import recover
 from navigator.model.models import CheckResult, Proposal, Review, Task
 from navigator.store.database import open_reader
@@ -114,12 +115,20 @@ class Room(Bench):
         added = self.act("task.add", tasks=[{"project": "code", "text": text, "files": ["app.py"]} | fields])
         return str(added["tasks"][0]["id"])
 
-    def work(self, until: str = "idle") -> dict[str, Any]:
-        """One session to its end, and what `navigator run --json` says of it."""
+    def work(
+        self,
+        until: str = "idle",
+        meanwhile: Callable[[Dependencies, Conductor], Awaitable[None]] | None = None,
+    ) -> dict[str, Any]:
+        """One session to its end, and what `navigator run --json` says of it; `meanwhile` runs beside it."""
         with self.world() as world:
 
             async def session() -> dict[str, Any]:
-                return (await Conductor(world, RunOptions(until=until)).run()).document()
+                conductor = Conductor(world, RunOptions(until=until))
+                running = asyncio.create_task(conductor.run())
+                if meanwhile is not None:
+                    await meanwhile(world, conductor)
+                return (await running).document()
 
             return asyncio.run(session())
 

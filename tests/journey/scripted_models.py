@@ -38,6 +38,7 @@ class Said:
     finish: str = "stop"
     usage: tuple[int, int] | None = None
     """Tokens read and written, where the server tells them."""
+    tool_calls: tuple[dict[str, Any], ...] = ()
 
 
 Script = Callable[[Messages], "str | Said | Refusal"]
@@ -151,34 +152,43 @@ def speaking(models: Models) -> Iterator[Models]:
             if isinstance(said, Refusal):
                 self.reply(said.status, {"error": {"message": said.message}})
                 return
+            whole = said if isinstance(said, Said) else Said(said)
+            if not body.get("stream"):
+                called = {"tool_calls": [*whole.tool_calls]} if whole.tool_calls else {}
+                message = {"role": "assistant", "content": whole.content} | called
+                choice = {"index": 0, "message": message, "finish_reason": whole.finish}
+                self.reply(200, self.document(body, choice, whole.usage))
+                return
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Connection", "close")
             self.end_headers()
-            whole = said if isinstance(said, Said) else Said(said)
             for start in range(0, len(whole.reasoning), PIECE):
                 self.chunk(body, {"reasoning_content": whole.reasoning[start : start + PIECE]}, None)
             for start in range(0, len(whole.content) or 1, PIECE):
                 self.chunk(body, {"content": whole.content[start : start + PIECE]}, None)
+            if whole.tool_calls:
+                self.chunk(body, {"role": "assistant", "tool_calls": [*whole.tool_calls]}, None)
             self.chunk(body, {}, whole.finish, whole.usage)
             self.wfile.write(b"data: [DONE]\n\n")
 
         def chunk(
             self,
             body: dict[str, Any],
-            delta: dict[str, str],
+            delta: dict[str, Any],
             reason: str | None,
             usage: tuple[int, int] | None = None,
         ) -> None:
-            document: dict[str, Any] = {
-                "id": "chat-1",
-                "object": "chat.completion.chunk",
-                "model": body["model"],
-                "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
-            }
-            if usage is not None:
-                document["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1]}
-            self.wfile.write(f"data: {json.dumps(document)}\n\n".encode())
+            choice = {"index": 0, "delta": delta, "finish_reason": reason}
+            self.wfile.write(f"data: {json.dumps(self.document(body, choice, usage))}\n\n".encode())
+
+        def document(
+            self, body: dict[str, Any], choice: dict[str, Any], usage: tuple[int, int] | None
+        ) -> dict[str, Any]:
+            streams = ".chunk" * ("delta" in choice)
+            made = {"id": "chat-1", "object": f"chat.completion{streams}", "model": body["model"]}
+            told = {} if usage is None else {"prompt_tokens": usage[0], "completion_tokens": usage[1]}
+            return made | {"choices": [choice]} | ({"usage": told} if told else {})
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from navigator.engine.acting import request
-from navigator.engine.conductor import Conductor, RunOptions
+from navigator.engine.conductor import Conductor
+from navigator.journey.dependencies import Dependencies
 from tests.journey.room import Room
 from tests.journey.scripted_models import READER, WRITER
 from tests.journey.support import PATIENCE
@@ -42,18 +43,15 @@ def staying(room: Room, meanwhile: Any) -> None:
     def ask(op: str, **args: Any) -> dict[str, Any]:
         return request(room.paths.socket, op, args, timeout=30)
 
-    async def session() -> None:
-        with room.world() as world:
-            running = asyncio.create_task(Conductor(world, RunOptions()).run())
-            while not room.paths.socket.exists():
-                await asyncio.sleep(0.005)
-            try:
-                await asyncio.to_thread(meanwhile, ask)
-            finally:
-                await asyncio.to_thread(ask, "conduct", do="stop")
-                await running
+    async def beside(world: Dependencies, conductor: Conductor) -> None:
+        while not room.paths.socket.exists():
+            await asyncio.sleep(0.005)
+        try:
+            await asyncio.to_thread(meanwhile, ask)
+        finally:
+            await asyncio.to_thread(ask, "conduct", do="stop")
 
-    asyncio.run(session())
+    room.work("", beside)
 
 
 def until(condition: Any, what: str) -> None:

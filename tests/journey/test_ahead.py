@@ -46,7 +46,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 QUEUED = SchedulerSnapshot(
-    tasks=tuple(TaskView(f"T{n}", 1, TaskState.QUEUED, 0, n, 1, 0, 0.0) for n in (1, 2)),
+    tasks=tuple(TaskView(f"T{n}", 1, TaskState.QUEUED, 0, n, 0, 0.0) for n in (1, 2)),
     capacity={Role.GENERATOR: 1},
 )
 

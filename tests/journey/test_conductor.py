@@ -15,9 +15,10 @@ from navigator.config.paths import StatePaths
 from navigator.engine import conductor as conducting
 from navigator.engine import conductor_state as live
 from navigator.engine.acting import request
-from navigator.engine.conductor import Conductor, RunOptions
+from navigator.engine.conductor import Conductor
 from navigator.git.runner import Git
 from navigator.journey import land
+from navigator.journey.dependencies import Dependencies
 from navigator.landing.plan import LandingPlan
 from navigator.model.models import Decision, Landing
 from navigator.model.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
@@ -147,64 +148,37 @@ def test_a_failure_in_the_middle_of_a_landing_is_looked_at_not_guessed(
     assert room.read().journal_pending() == []
 
 
-def slow_landing(monkeypatch: pytest.MonkeyPatch, conductor: Conductor) -> threading.Event:
-    """Make a landing last until the session is told to stop; the event says that it has begun."""
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_landing_that_the_end_cuts_off_is_carried_to_its_end_and_its_client_answered(
+    room: Room, monkeypatch: pytest.MonkeyPatch, asked: bool
+) -> None:
+    """At a client's word, or the conductor's own, due since a crash right after the developer's word was recorded."""
+    proposal = room.done()
+    if not asked:
+        with locked_dependencies(room.paths) as world, world.store.transaction() as tx:
+            tx.add_decision(proposal.id, Decision(kind=DecisionKind.APPROVE, tree=proposal.tree))
+            tx.set_task_state(proposal.task_id, TaskState.APPROVED)
+            tx.set_landing(proposal.id, Landing(state=LandingState.PENDING))
     real, begun = land.execute_landing, threading.Event()
 
-    def slow(plan: LandingPlan) -> None:
-        begun.set()
-        while not conductor._stopping:
-            time.sleep(0.005)
-        real(plan)
+    async def meanwhile(world: Dependencies, conductor: Conductor) -> None:
+        def slow(plan: LandingPlan) -> None:
+            begun.set()
+            while not conductor._stopping:
+                time.sleep(0.005)
+            real(plan)
 
-    monkeypatch.setattr(land, "execute_landing", slow)
-    return begun
+        monkeypatch.setattr(land, "execute_landing", slow)
+        entry = {"id": proposal.id, "tree": proposal.tree}
+        asking = asyncio.create_task(ask(room.paths, "approve", proposals=[entry])) if asked else None
+        await asyncio.to_thread(begun.wait)
+        conductor.stop("told to stop")
+        if asking is not None:
+            assert [row["landing"] for row in (await asking)["decisions"]] == ["landed"]
 
-
-def test_what_was_asked_before_the_end_is_answered(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    proposal = room.done()
-
-    async def session() -> dict[str, Any]:
-        with locked_dependencies(room.paths) as world:
-            conductor = Conductor(world, RunOptions())
-            begun = slow_landing(monkeypatch, conductor)
-            running = asyncio.create_task(conductor.run())
-            entry = {"id": proposal.id, "tree": proposal.tree}
-            asked = asyncio.create_task(ask(room.paths, "approve", proposals=[entry]))
-            await asyncio.to_thread(begun.wait)
-            conductor.stop("told to stop")
-            await running
-            return await asked
-
-    (row,) = asyncio.run(session())["decisions"]
-    assert row["landing"] == "landed"
-    assert commits_of_proposals(room.repository) == [proposal.id]
-    assert room.read().journal_pending() == []
-
-
-def test_a_landing_of_its_own_that_the_end_cuts_off_is_carried_to_its_end(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    proposal = room.done()
-    with locked_dependencies(room.paths) as world, world.store.transaction() as tx:
-        # As a crash leaves it, right after the developer's word was recorded.
-        tx.add_decision(proposal.id, Decision(kind=DecisionKind.APPROVE, tree=proposal.tree))
-        tx.set_task_state(proposal.task_id, TaskState.APPROVED)
-        tx.set_landing(proposal.id, Landing(state=LandingState.PENDING))
-
-    async def session() -> None:
-        with locked_dependencies(room.paths) as world:
-            conductor = Conductor(world, RunOptions())
-            begun = slow_landing(monkeypatch, conductor)
-            running = asyncio.create_task(conductor.run())
-            await asyncio.to_thread(begun.wait)
-            conductor.stop("told to stop")
-            await running
-
-    asyncio.run(session())
-    (landed,) = room.proposals()
-    assert landed.landing is not None
-    assert landed.landing.state is LandingState.LANDED
+    room.work("", meanwhile)
+    landed = room.proposal(proposal.id).landing
+    assert landed is not None and landed.state is LandingState.LANDED
     assert commits_of_proposals(room.repository) == [proposal.id]
     assert room.read().journal_pending() == []
 
@@ -231,18 +205,14 @@ def test_a_task_that_is_cancelled_and_retried_while_the_model_writes_starts_clea
     models.write = write
     task = room.queue()
 
-    async def session() -> dict[str, Any]:
-        with locked_dependencies(room.paths) as world:
-            conductor = Conductor(world, RunOptions(until="idle"))
-            running = asyncio.create_task(conductor.run())
-            await asyncio.to_thread(asked.wait)
-            # Neither waits for anything, so the session has no chance to find itself without work in between.
-            await perform(world, "task.cancel", {"ids": [task]})
-            await perform(world, "task.retry", {"ids": [task]})
-            answer.set()
-            return (await running).document()
+    async def meanwhile(world: Dependencies, conductor: Conductor) -> None:
+        await asyncio.to_thread(asked.wait)
+        # Neither waits for anything, so the session has no chance to find itself without work in between.
+        await perform(world, "task.cancel", {"ids": [task]})
+        await perform(world, "task.retry", {"ids": [task]})
+        answer.set()
 
-    document = asyncio.run(session())
+    document = room.work(meanwhile=meanwhile)
     assert (room.task(task).state, room.task(task).attempt) == (TaskState.AWAITING_APPROVAL, 1)
     (proposal,) = room.proposals()
     assert proposal.attempt == 1

@@ -45,34 +45,19 @@ OUT = r"outside|climbs|root|absolute"
 DOT_GIT = r"\.git|git's own"
 ESCAPES = {
     "parent": Escape(new_file("../owned.py"), OUT),
-    "parent-whole": Escape(whole("../outside/kept.txt", "owned = True\n"), OUT),
     "absolute": Escape(new_file("{outside}/owned.py"), OUT),
-    "home": Escape(new_file("~/.bashrc"), OUT),
-    "backslashes": Escape(new_file("..\\owned.py"), r"backslash"),
     "git-config": Escape(whole(".git/config", "[core]\n\tfsmonitor = touch owned\n"), DOT_GIT),
-    "git-hook": Escape(new_file(".git/hooks/post-checkout", "touch owned"), DOT_GIT),
-    "git-short": Escape(new_file("GIT~1/config"), DOT_GIT),
-    "git-stream": Escape(new_file(".git::$INDEX_ALLOCATION/config"), DOT_GIT),
-    "git-hidden": Escape(new_file(".g\u200cit/config"), r"invisible|characters"),
     "through-link": Escape(new_file("link/owned.py"), r"link"),
     "link-itself": Escape(whole("link", "owned = True\n"), r"link"),
-    "link-edited": Escape(block("link", "../outside\n", "/etc\n"), r"link"),
     "renamed-out": Escape(rename("README.md", "../README.md"), OUT),
     "deleted-git": Escape(delete(".git/config"), DOT_GIT),
-    "bidi": Escape(new_file("src/a\u202egpj.py"), r"bidirectional|characters"),
     "escape": Escape(new_file("src/\x1b[2Jb.py"), r"control|characters"),
-    "stream": Escape(new_file("src/app.py:owned"), r"file system|':'|reads like"),
-    "device": Escape(new_file("src/aux.py"), r"file system"),
-    "last-dot": Escape(new_file("src/owned.py."), r"file system|sentence"),
-    "case": Escape(new_file("Readme.MD"), r"case|README"),
-    "file-as-folder": Escape(new_file("README.md/owned.py"), r"README"),
     "nul": Escape(new_file("src/data.bin", "a\0b"), r"NUL|binary"),
     "ten-megabytes": Escape(new_file("src/big.txt", "0123456789abcde\n" * 655_360), r"large|MiB|bytes|long"),
     "submodule": Escape(new_file("vendored/.git", "gitdir: ../../outside"), DOT_GIT),
-    "nothing-inside": Escape("<<<<<<< SEARCH\n=======\nowned\n>>>>>>> REPLACE\n", r"path|PATH"),
     "half-a-block": Escape("README.md\n<<<<<<< SEARCH\n# Hello\n=======\nowned", r"MARKER"),
 }
-"""Case -> answer. None of these may become a proposal."""
+"""Case -> answer, one of each form. None of these may become a proposal; tests/edits has every path that is refused."""
 
 SHOWN = {
     "content": (new_file("notes.txt", f"plain {NASTY} text"), approval()),

@@ -11,8 +11,9 @@ import pytest
 from navigator.actions.base import read_card
 from navigator.actions.tasks import PutAway
 from navigator.cli.review import UNSETTLED
-from navigator.engine.conductor import Conductor, RunOptions
+from navigator.engine.conductor import Conductor
 from navigator.git.hook import noted_commits
+from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Decision, Task
 from navigator.model.states import DecisionKind, ProposalState, TaskKind, TaskState
@@ -206,24 +207,17 @@ def test_hook_and_branches_queue_each_commit_once(room: Room) -> None:
             words = ("git", "commit", "-qam", f"Number {number}")
             subprocess.run(words, cwd=repository, check=True, capture_output=True)
 
-    with room.world() as world:
+    async def watch(world: Dependencies, conductor: Conductor) -> None:
+        other = threading.Thread(target=commits)
+        await asyncio.sleep(0.2)
+        other.start()
+        waits = (TaskState.AWAITING_APPROVAL,)
+        while len(world.reader.tasks(waits)) < 5 or other.is_alive() or noted(room):
+            conductor.review_now()
+            await asyncio.sleep(0.1)
+        conductor.stop("all are read")
 
-        async def session() -> None:
-            conductor = Conductor(world, RunOptions())
-            other = threading.Thread(target=commits)
-
-            async def watch() -> None:
-                await asyncio.sleep(0.2)
-                other.start()
-                waits = (TaskState.AWAITING_APPROVAL,)
-                while len(world.reader.tasks(waits)) < 5 or other.is_alive() or noted(room):
-                    conductor.review_now()
-                    await asyncio.sleep(0.1)
-                conductor.stop("all are read")
-
-            await asyncio.wait_for(asyncio.gather(conductor.run(), watch()), 120)
-
-        asyncio.run(session())
+    room.work("", watch)
     made = git(repository, "rev-list", "main..agent/1").split()
     tasks = room.read().tasks()
     assert sorted(task.head for task in tasks) == sorted(made) and len(made) == 5

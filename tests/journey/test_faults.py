@@ -22,6 +22,7 @@ from navigator.engine import conductor as conducting
 from navigator.engine import conductor_state as live
 from navigator.engine.acting import request
 from navigator.engine.conductor import Conductor, RunOptions
+from navigator.journey.dependencies import Dependencies
 from navigator.model import models as domain_models
 from navigator.model.errors import NavigatorError
 from navigator.model.snapshot import ExamView, SchedulerSnapshot
@@ -169,24 +170,21 @@ def test_a_full_disk_holds_up_new_work_and_nothing_is_lost(
     free = 10 * 1024 * 1024
     monkeypatch.setattr(database, "free_bytes", lambda folder: free)
 
-    async def session() -> dict[str, Any]:
+    async def meanwhile(world: Dependencies, conductor: Conductor) -> None:
         nonlocal free
-        with room.world() as world:
-            running = asyncio.create_task(Conductor(world, RunOptions(until="idle")).run())
-            status: dict[str, Any] = {}
-            while not status.get("disk_full"):
-                await asyncio.sleep(0.01)
-                if room.paths.socket.exists():
-                    status = await asyncio.to_thread(request, room.paths.socket, "status", {})
-            with pytest.raises(NavigatorError, match="is full") as refused:
-                wanted = {"tasks": [{"project": "code", "text": "More"}]}
-                await asyncio.to_thread(request, room.paths.socket, "task.add", wanted)
-            assert "resumes automatically" in refused.value.hint
-            assert models.written == []
-            free = 10 * database.RESERVE_BYTES
-            return (await running).document()
+        status: dict[str, Any] = {}
+        while not status.get("disk_full"):
+            await asyncio.sleep(0.01)
+            if room.paths.socket.exists():
+                status = await asyncio.to_thread(request, room.paths.socket, "status", {})
+        with pytest.raises(NavigatorError, match="is full") as refused:
+            wanted = {"tasks": [{"project": "code", "text": "More"}]}
+            await asyncio.to_thread(request, room.paths.socket, "task.add", wanted)
+        assert "resumes automatically" in refused.value.hint
+        assert models.written == []
+        free = 10 * database.RESERVE_BYTES
 
-    assert asyncio.run(session())["states"] == {"awaiting_approval": 1}
+    assert room.work(meanwhile=meanwhile)["states"] == {"awaiting_approval": 1}
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
     assert [event.kind for event in room.read().events(0) if event.kind.startswith("disk")] == [
         "disk_low",
@@ -196,17 +194,23 @@ def test_a_full_disk_holds_up_new_work_and_nothing_is_lost(
     assert trouble.what.startswith("disk full (") and trouble.over
 
 
-def test_what_could_not_be_written_down_is_done_again(
+def test_what_could_not_be_written_down_is_done_again_and_a_database_that_breaks_ends_the_session(
     room: Room, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    error = DatabaseLocked("It is in use.")
-    refused = failing(monkeypatch, ProposalWrites, "add_proposal", error, times=2)
-    task = room.queue()
-    room.work()
+    with monkeypatch.context() as patched:
+        refused = failing(patched, ProposalWrites, "add_proposal", DatabaseLocked("It is in use."), times=2)
+        task = room.queue()
+        room.work()
     assert len(refused) == 2
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
     assert len(room.proposals()) == 1
     assert len(models.written) == 1  # the answer was stored: it is judged again, not asked for again
+    error = DatabaseCorrupt("The database is damaged.", hint="The newest backup is here.")
+    failing(monkeypatch, ProposalWrites, "add_proposal", error, times=99)
+    room.queue()
+    with pytest.raises(DatabaseCorrupt, match="damaged"):
+        room.work()
+    assert not room.paths.socket.exists()
 
 
 def failing(
@@ -263,18 +267,6 @@ def test_on_a_full_disk_one_can_read_and_is_told(tmp_path: Path, models: Models)
         ballast.unlink()
         desk.read("approve", "P1", "--yes", "--confirm", "unseen")
         assert commits_of_proposals(repository) == ["P1"]
-
-
-# The database
-
-
-def test_a_database_that_breaks_in_a_session_ends_it(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    error = DatabaseCorrupt("The database is damaged.", hint="The newest backup is here.")
-    failing(monkeypatch, ProposalWrites, "add_proposal", error, times=99)
-    room.queue()
-    with pytest.raises(DatabaseCorrupt, match="damaged"):
-        room.work()
-    assert not room.paths.socket.exists()
 
 
 # The clock

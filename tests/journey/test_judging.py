@@ -50,13 +50,11 @@ def test_what_was_judged_wrong_does_not_count_when_it_is_said_again(room: Room) 
     assert finding.judged is not None and finding.judged.note == NOTE
     assert review_of(second).verdict is Verdict.APPROVE
     assert review_of(second).stated_verdict is Verdict.REVISE
-
-
-def test_only_what_was_judged_wrong_loses_its_weight(room: Room) -> None:
-    first = room.done()
-    room.act("finding.judge", proposal=first.id, number=1, judgement="wrong")
-    room.act("finding.judge", proposal=first.id, number=1, judgement="not_worth_it")
-    room.decide("send-back", first, note="Try again.")
+    # Only what was judged wrong loses its weight.
+    other = room.done("Another")
+    for judgement in ("wrong", "not_worth_it"):
+        room.act("finding.judge", proposal=other.id, number=1, judgement=judgement)
+    room.decide("send-back", other, note="Try again.")
     room.work()
     assert review_of(room.proposals()[-1]).verdict is Verdict.REVISE
 

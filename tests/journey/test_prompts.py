@@ -24,16 +24,13 @@ def write(folder: Path, text: str, name: str = "p.md") -> Path:
 GOOD = "---\nname: p\nrole: generator\n---\nSystem {{ a }}\n<!-- user -->\nUser {{ b }}\n"
 
 
-def test_rendering_splits_system_and_user(tmp_path: Path) -> None:
-    system, user, version = PromptLibrary([write(tmp_path / "a", GOOD)]).render("p", a="x", b="y")
-    assert (system, user) == ("System x", "User y")
+def test_rendering_splits_system_and_user_and_one_changed_word_is_another_version(tmp_path: Path) -> None:
+    library = PromptLibrary([write(tmp_path / "a", GOOD)])
+    system, user, version = library.render("p", a="x", b="{{ a.__class__ }}")
+    assert (system, user) == ("System x", "User {{ a.__class__ }}"), "text in a value is no template"
     assert re.fullmatch(r"p@[0-9a-f]{8}", version)
-
-
-def test_one_changed_word_is_another_version(tmp_path: Path) -> None:
-    one = PromptLibrary([write(tmp_path / "a", GOOD)]).get("p").version
-    two = PromptLibrary([write(tmp_path / "b", GOOD.replace("User", "user"))]).get("p").version
-    assert one != two
+    other = PromptLibrary([write(tmp_path / "b", GOOD.replace("User", "user"))])
+    assert other.get("p").version != version
 
 
 @pytest.mark.parametrize(
@@ -60,21 +57,11 @@ def test_a_template_cannot_reach_out_of_its_sandbox(tmp_path: Path) -> None:
         PromptLibrary([write(tmp_path / "a", evil)]).render("p", a="", b="")
 
 
-def test_template_text_in_a_value_is_not_rendered(tmp_path: Path) -> None:
-    _, user, _ = PromptLibrary([write(tmp_path / "a", GOOD)]).render("p", a="", b="{{ a.__class__ }}")
-    assert user == "User {{ a.__class__ }}"
-
-
-def test_the_key_is_constant_for_a_residency_and_differs_between_two() -> None:
+def test_the_key_is_constant_for_a_residency_and_in_no_text() -> None:
     ring = KeyRing()
-    assert ring.key_for(["a"]) == ring.key_for(["b"])
-    assert KeyRing().key_for(["a"]) != ring.key_for(["a"])
-
-
-def test_a_text_that_holds_the_key_gets_another() -> None:
-    ring = KeyRing(b"secret")
-    key = ring.key_for([])
-    assert ring.key_for([f"… {key} …"]) != key
+    key = ring.key_for(["a"])
+    assert ring.key_for(["b"]) == key
+    assert KeyRing().key_for(["a"]) != key != ring.key_for([f"… {key} …"])
 
 
 @given(st.lists(st.text(), max_size=4), st.binary(min_size=16, max_size=16))

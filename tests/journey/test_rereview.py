@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.journey.reviewing.grounding import Shown, UnreadableReview, derive_verdict, ground, read_review
+from navigator.journey.reviewing.answer import UnreadableReview, read_review
+from navigator.journey.reviewing.grounding import Shown, derive_verdict, ground
 from navigator.journey.reviewing.join import second_findings
 from navigator.model.models import Finding
 from navigator.model.states import Criterion, FindingKind, Severity, Verdict

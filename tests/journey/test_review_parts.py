@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.config.paths import resource_dir
@@ -117,7 +117,6 @@ def test_a_task_that_leaves_no_room_is_said_without_a_prompt() -> None:
     assert "task, checks and list of files alone" in made.too_large[0]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 6), st.integers(1, 5), st.integers(1, 80), st.integers(1_500, 9_000))
 def test_every_hunk_is_shown_once_or_named_and_every_prompt_fits(
     files: int, hunks: int, lines: int, room: int

@@ -15,14 +15,11 @@ from navigator.model.states import CheckOutcome, TaskState
 from tests.journey.answers import answer, finding
 from tests.journey.room import GOOD, Room, block, text_of
 from tests.journey.scripted_models import Messages
-from tests.journey.support import why_left_out
+from tests.journey.support import PATIENCE, why_left_out
 from tests.sandbox.support import needs_sandbox
 
 PASSED, FAILED = CheckOutcome.PASSED, CheckOutcome.FAILED
 HONEST = 2
-BOUND = 30.0
-"""Seconds in which every `status` is answered, on a machine that is busy with other tests."""
-
 LIMITS = "timeout_seconds = 5\nmemory_mb = 512"
 SHARED = "m = mmap.mmap(-1, 400 << 20); m.write(b'x' * (400 << 20))"
 
@@ -74,7 +71,7 @@ class Asker(threading.Thread):
     def run(self) -> None:
         while not self.ended.wait(0.05):
             try:
-                request(self.path, "status", {}, timeout=BOUND)
+                request(self.path, "status", {}, timeout=PATIENCE)
             except NoConductor as error:
                 # Not begun yet, ending, or ended; only an answer that does not come counts.
                 self.silent += isinstance(error.__cause__, TimeoutError)

@@ -87,55 +87,37 @@ async def test_a_socket_left_behind_by_a_kill_is_replaced(tmp_path: Path) -> Non
         await again.close()
 
 
-@pytest.mark.parametrize(
-    "line",
-    [b"not json\n", b'{"id": 1, "op": 3}\n', b'{"id":1,"op":"x","args":[]}\n'],
-)
-async def test_a_broken_line_is_answered_and_harms_nothing(
-    server: SocketServer, tmp_path: Path, line: bytes
-) -> None:
-    reader, writer = await asyncio.open_unix_connection(str(tmp_path / "s.sock"))
-    writer.write(line)
-    answer = wire.decode(await asyncio.wait_for(reader.readline(), 10))
-    assert answer["ok"] is False
-    writer.close()
+async def test_a_broken_line_is_answered_and_harms_nothing(server: SocketServer, tmp_path: Path) -> None:
+    for line in (b"not json\n", b'{"id": 1, "op": 3}\n', b'{"id":1,"op":"x","args":[]}\n'):
+        reader, writer = await asyncio.open_unix_connection(str(tmp_path / "s.sock"))
+        writer.write(line)
+        answer = wire.decode(await asyncio.wait_for(reader.readline(), 10))
+        assert answer["ok"] is False
+        writer.close()
     assert (await ask(tmp_path / "s.sock", "hello"))["op"] == "hello"
 
 
-async def test_events_are_replayed_then_streamed_in_order(server: SocketServer, tmp_path: Path) -> None:
+async def test_a_client_follows_events_asks_side_by_side_and_is_told_of_the_end(
+    server: SocketServer, tmp_path: Path
+) -> None:
     seen: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-    client = ConductorClient(tmp_path / "s.sock", seen.put_nowait)
+    lost = asyncio.Event()
+    client = ConductorClient(tmp_path / "s.sock", seen.put_nowait, lost.set)
     await client.connect(after=1)
     server.publish(event(4))
     server.publish_live({"task": "T4", "chars": 7})
     got = [await asyncio.wait_for(seen.get(), 10) for _ in range(4)]
     assert [message["event"]["seq"] for message in got[:3]] == [2, 3, 4]
     assert got[3] == {"live": {"task": "T4", "chars": 7}}
-    await client.close()
-
-
-async def test_requests_of_one_client_do_not_wait_for_each_other(
-    server: SocketServer, tmp_path: Path
-) -> None:
-    client = ConductorClient(tmp_path / "s.sock", lambda message: None)
-    await client.connect()
     slow = asyncio.create_task(client.request("slow", {"seconds": 30}))
     assert (await asyncio.wait_for(client.request("hello"), 10))["op"] == "hello"
     assert not slow.done()
-    await client.close()
-    with pytest.raises(NoConductor):
-        await slow
-
-
-async def test_a_client_is_told_when_the_conductor_goes(server: SocketServer, tmp_path: Path) -> None:
-    lost = asyncio.Event()
-    client = ConductorClient(tmp_path / "s.sock", lambda message: None, lost.set)
-    await client.connect()
     await server.close()
     await asyncio.wait_for(lost.wait(), 10)
     assert not client.connected
-    with pytest.raises(NoConductor):
-        await client.request("hello")
+    for asked in (slow, client.request("hello")):
+        with pytest.raises(NoConductor):
+            await asked
 
 
 async def test_thousands_of_requests_whose_answers_nobody_reads_do_not_keep_the_conductor_from_ending(
@@ -162,13 +144,13 @@ async def test_thousands_of_requests_whose_answers_nobody_reads_do_not_keep_the_
         connection.close()
 
 
-DYING = """
+HOLDING = """
 import socket, sys, time
 from pathlib import Path
 from navigator.config.paths import StatePaths
 from navigator.store.lock import StateLock
 
-paths = StatePaths(Path(sys.argv[1]))
+paths = StatePaths(Path(sys.argv[1])).ensure()
 assert StateLock(paths).acquire()
 listening = socket.socket(socket.AF_UNIX)
 listening.bind(str(paths.socket))
@@ -181,14 +163,18 @@ time.sleep(0.5)
 """
 
 
-def test_a_conductor_that_dies_over_a_request_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def holding(state: Path) -> subprocess.Popen[bytes]:
+    """A process that holds the lock and listens; it dies over the first request."""
+    made = subprocess.Popen([sys.executable, "-c", HOLDING, str(state)], stdout=subprocess.PIPE)
+    assert made.stdout is not None and made.stdout.readline() == b"ready\n"
+    return made
+
+
+def test_a_conductor_that_dies_over_a_request_is_waited_for(tmp_path: Path) -> None:
     """Its socket is closed before its lock is free: the command does its work once it is."""
     paths = StatePaths(tmp_path)
     open_writer(paths.database, rehearsal=False).close()
-    with subprocess.Popen([sys.executable, "-c", DYING, str(paths.root)], stdout=subprocess.PIPE) as dying:
-        assert dying.stdout is not None and dying.stdout.readline() == b"ready\n"
+    with holding(paths.root) as dying:
         (row,) = decided(act(paths, Reject(proposals=(Pinned(id="P1"),))))
         assert "P1" in row.reason and dying.poll() == 0
 
@@ -203,15 +189,8 @@ def test_a_stopped_conductor_is_told_from_an_absent_one(
     (tmp_path / "config.toml").write_text("")
     runner = CliRunner()
     assert "No conductor is running" in runner.invoke(status).output
-    holding = (
-        "import socket, time\nfrom navigator.config.paths import StatePaths\nfrom navigator.store.lock import StateLock\n"
-        f"from pathlib import Path\npaths = StatePaths(Path({str(state)!r})).ensure()\nlock = StateLock(paths)\n"
-        "assert lock.acquire()\nserver = socket.socket(socket.AF_UNIX)\nserver.bind(str(paths.socket))\nserver.listen()\n"
-        "print('ready', flush=True)\ntime.sleep(60)\n"
-    )
-    with subprocess.Popen([sys.executable, "-c", holding], stdout=subprocess.PIPE) as process:
+    with holding(state) as process:
         try:
-            assert process.stdout is not None and process.stdout.readline() == b"ready\n"
             os.kill(process.pid, signal.SIGSTOP)
             said = runner.invoke(status)
             assert f"process {process.pid}) is running but not responding" in said.output

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from navigator.git.hunks import ChoiceRefused
-from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.errors import Conflict
 from navigator.model.states import CheckOutcome, ProposalState, TaskState, Verdict
 from navigator.sheet.marks import batch_choice, facts_of, marks
 from tests.journey.splitting import BATCH, CHANGED, CODE, FIVE, NUMBERS, THIRTY, SplitBench
@@ -27,8 +27,13 @@ def outcomes(bench: SplitBench, identifier: str) -> dict[str, CheckOutcome]:
 # The part
 
 
-def test_a_part_is_a_proposal_of_its_own_that_went_through_the_gates(bench: SplitBench) -> None:
+def test_a_part_and_the_rest_are_proposals_of_their_own_that_went_through_the_gates(
+    bench: SplitBench,
+) -> None:
+    """Nobody writes the rest again: its hunks, on top of the part whose file they are in, with checks of its own."""
     parent = bench.proposal(bench.waiting())
+    with bench.desk.reading() as store:
+        asked = store.call_counts()
     result = bench.split(parent.id, "H4")
     part = bench.proposal(result["part"]["id"])
     task = bench.task(part.task_id)
@@ -37,29 +42,17 @@ def test_a_part_is_a_proposal_of_its_own_that_went_through_the_gates(bench: Spli
     assert bench.content(part.tree, "code.py") == CODE
     assert part.base_commit == parent.base_commit
     assert (part.model, part.prompt_version, part.batch) == (parent.model, parent.prompt_version, BATCH)
-    assert part.usage.prompt_tokens == 0
-    assert part.review is None
+    assert (part.usage.prompt_tokens, part.review) == (0, None)
     assert (part.added, part.removed, part.paths) == (1, 1, ("n.txt",))
     assert part.title == f"Change the numbers (part of {parent.id})"
     assert outcomes(bench, part.id)["files parse"] is CheckOutcome.PASSED
     assert outcomes(bench, part.id)["path policy"] is CheckOutcome.PASSED
-    assert (task.origin, task.state, task.text) == (
-        parent.task_id,
-        TaskState.AWAITING_APPROVAL,
-        bench.task(parent.task_id).text,
-    )
-    rest = {"task": parent.task_id, "state": "awaiting_approval", "hunks": ["H1", "H2", "H3"]}
-    assert result["rest"] == rest | {"proposal": "P3"}
+    assert (task.origin, task.state) == (parent.task_id, TaskState.AWAITING_APPROVAL)
+    assert task.text == bench.task(parent.task_id).text
+    told = {"task": parent.task_id, "state": "awaiting_approval", "hunks": ["H1", "H2", "H3"]}
+    assert result["rest"] == told | {"proposal": "P3"}
     assert bench.proposal(parent.id).state is ProposalState.SUPERSEDED
-
-
-def test_the_rest_becomes_a_proposal_as_it_is(bench: SplitBench) -> None:
-    """Nobody writes it again: its hunks, on top of the part whose file they are in, with checks of its own."""
-    parent = bench.proposal(bench.waiting())
-    with bench.desk.reading() as store:
-        asked = store.call_counts()
-    result = bench.split(parent.id, "H4")
-    part, rest = bench.proposal(result["part"]["id"]), bench.proposal(result["rest"]["proposal"])
+    rest = bench.proposal("P3")
     assert (rest.task_id, rest.attempt, rest.parent) == (parent.task_id, 1, parent.id)
     assert (rest.hunks, rest.tree) == (("H1", "H2", "H3"), parent.tree)
     assert bench.content(rest.base_commit, "n.txt") == THIRTY
@@ -69,12 +62,8 @@ def test_the_rest_becomes_a_proposal_as_it_is(bench: SplitBench) -> None:
     with bench.desk.reading() as store:
         (known,) = facts_of(store, [rest.id])
         assert store.call_counts() == asked, "no model was asked"
-    assert [mark.words for mark in marks(known)][:1] == [
-        f"part of {parent.id}, reviewed as a whole (REVISE there)"
-    ]
-    assert f"written on top of {part.id}" in bench.approve(rest.id)["reason"]
-    assert bench.approve(part.id)["landing"] == bench.approve(rest.id)["landing"] == "landed"
-    assert bench.on_branch("code.py").encode() == bench.content(parent.tree, "code.py").strip()
+    words = f"part of {parent.id}, reviewed as a whole (REVISE there)"
+    assert [mark.words for mark in marks(known)][:1] == [words]
 
 
 def test_a_rest_in_other_files_lands_without_the_part(bench: SplitBench) -> None:
@@ -87,11 +76,9 @@ def test_a_rest_in_other_files_lands_without_the_part(bench: SplitBench) -> None
     assert "is not waiting" in bench.approve(part["id"])["reason"]
     bench.recover()
     assert outcomes(bench, part["id"])["files parse"] is CheckOutcome.PASSED
+    assert bench.approve(rest.id)["landing"] == "landed"
     bench.act("escalate", proposals=[{"id": part["id"]}])
     assert bench.task(part["task_id"]).state is TaskState.AWAITING_REVIEW, "a review can be asked for"
-    bench.act("escalate", proposals=[{"id": part["id"]}], withdraw=True)
-    bench.decide("reject", part["id"])
-    assert bench.approve(rest.id)["landing"] == "landed"
 
 
 def test_comments_go_along_when_the_rest_is_sent_back(bench: SplitBench) -> None:
@@ -142,26 +129,15 @@ def test_what_the_policy_asks_of_a_part_is_asked_again(bench: SplitBench) -> Non
     assert row["landing"] == "landed"
 
 
-@pytest.mark.parametrize(
-    ("hunks", "more", "error"),
-    [
-        (["H1", "H2", "H3", "H4"], {}, ChoiceRefused),
-        (["H1"], {"tree": "0" * 40}, Conflict),
-    ],
-)
-def test_a_refused_choice_makes_nothing(
-    bench: SplitBench, hunks: list[str], more: dict[str, str], error: type[NavigatorError]
-) -> None:
+def test_a_refused_choice_makes_nothing_and_only_what_waits_is_split_once(bench: SplitBench) -> None:
     parent = bench.waiting()
-    with pytest.raises(error):
-        bench.split(parent, *hunks, **more)
+    with pytest.raises(ChoiceRefused):
+        bench.split(parent, "H1", "H2", "H3", "H4")
+    with pytest.raises(Conflict):
+        bench.split(parent, "H1", tree="0" * 40)
     (held,) = bench.proposals()
     assert held.state is ProposalState.OPEN and len(bench.read().tasks()) == 1
     assert bench.task(held.task_id).state is TaskState.AWAITING_APPROVAL
-
-
-def test_only_what_waits_can_be_split_and_a_part_is_not_split_again(bench: SplitBench) -> None:
-    parent = bench.waiting()
     part = bench.split(parent, "H3", "H4")["part"]["id"]
     with pytest.raises(Conflict, match="replaced it"):
         bench.split(parent, "H1")
@@ -178,7 +154,7 @@ def test_a_part_counts_nowhere_and_no_batch_key_takes_it(bench: SplitBench) -> N
         verdicts = store.verdict_counts()
     assert choice.taken == ()
     words = f"part of {parent}, reviewed as a whole (APPROVE there)"
-    assert [(held.id, mark.words) for held, mark in choice.left_out] == [(part, words), (rest, words)]
+    assert {(held.id, mark.words) for held, mark in choice.left_out} == {(part, words), (rest, words)}
     assert [row.n for row in verdicts] == [1], "the whole was reviewed once"
 
 
@@ -193,7 +169,7 @@ def test_the_rest_lands_on_top_of_its_part(
     parent = bench.proposal(bench.waiting())
     result = bench.split(parent.id, "H4")
     part, rest = result["part"]["id"], result["rest"]["proposal"]
-    assert "on top of" in bench.approve(rest)["reason"], "its ground has to land first"
+    assert f"written on top of {part}" in bench.approve(rest)["reason"], "its ground has to land first"
     assert bench.proposal(rest).state is ProposalState.OPEN
     landed = bench.approve(part)
     assert landed["landing"] == "landed"
@@ -202,7 +178,8 @@ def test_the_rest_lands_on_top_of_its_part(
     assert f"Navigator-Part-Of: {parent.id} (H4), reviewed as a whole" in message
     assert bench.approve(rest)["landing"] == "landed"
     branch = "main" if landing == "current" else "navigator/2026-01-01"
-    assert bench.on_branch("n.txt", branch).encode() == CHANGED["n.txt"].strip()
+    for path, content in CHANGED.items():
+        assert bench.on_branch(path, branch).encode() == content.strip()
     assert git(bench.repository, "rev-list", "--count", branch) == "3"
 
 

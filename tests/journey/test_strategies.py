@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 
-from navigator.config.settings import ServerSettings
 from navigator.engine import conductor as conducting
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.figures.canary import MAX_TOKENS
-from navigator.model.states import Role, TaskState
-from navigator.swap.sleepers import Ledger, Note, SglangSleeper
-from tests.client.machines import Gpu, LlamaRouter, Machine, Manager, Ollama, Sglang, Vllm, running
+from navigator.model.states import TaskState
+from tests.client.machines import Gpu, LlamaRouter, Machine, Manager, Ollama, Vllm, running
 from tests.journey.room import Room, edit
 from tests.journey.scripted_models import approval
 
@@ -50,12 +48,6 @@ def managed(kind: type[Manager]) -> Callable[[], Scene]:
     return lambda: Scene((kind(Gpu(100), dict(SIZES)),), "managed")
 
 
-def sglang() -> Scene:
-    gpu = Gpu(100)
-    writer = Sglang(gpu, WRITER, 30, version="0.5.23")
-    return Scene((writer, Sglang(gpu, READER, 80, version="0.5.23", asleep=True)), "sleep")
-
-
 def vllm() -> Scene:
     gpu = Gpu(100)
     return Scene((Vllm(gpu, WRITER, 30), Vllm(gpu, READER, 80, asleep=True)), "sleep")
@@ -74,19 +66,6 @@ def room(room: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
     return room
 
 
-async def prepared(scene: Scene, room: Room) -> None:
-    """What the models say; and that Navigator itself had put the reader to sleep before."""
-    for machine in scene.machines:
-        machine.says = {WRITER: edit("return x * 2"), READER: approval()}
-    room.config.write_text(scene.settings())
-    if isinstance(scene.reader, Sglang):
-        ledger = Ledger(room.paths.root / "sleep.json")
-        server = ServerSettings(model=READER, base_url=scene.reader.url)
-        sleeper = SglangSleeper(Role.REVIEWER, server, ledger)
-        ledger.write(Role.REVIEWER, Note("released", scene.reader.url, await sleeper._mark()))
-        await sleeper.aclose()
-
-
 def chats(machine: Machine) -> list[str]:
     """The models that were asked, in order, the one-token questions of swaps and the canary's left out."""
     return [
@@ -103,7 +82,9 @@ def test_a_session_is_written_swapped_once_and_reviewed(room: Room, name: str) -
 
     async def session() -> dict[str, Any]:
         async with running(*scene.machines):
-            await prepared(scene, room)
+            for machine in scene.machines:
+                machine.says = {WRITER: edit("return x * 2"), READER: approval()}
+            room.config.write_text(scene.settings())
             with room.world() as world:
                 return (await Conductor(world, RunOptions(until="idle")).run()).document()
 
@@ -116,23 +97,3 @@ def test_a_session_is_written_swapped_once_and_reviewed(room: Room, name: str) -
     assert asked == [WRITER] * 2 + [READER] * 2
     if isinstance(scene.writer, Manager):
         assert scene.writer.loads == [WRITER, READER]  # never by turns
-
-
-def test_a_sleeping_server_that_was_restarted_manually_in_mid_session(room: Room) -> None:
-    """It comes back awake, beside the other one. Nothing is resumed that was not released, and the work is done."""
-    scene = sglang()
-    for machine in scene.machines:
-        machine.gpu.total = 1000
-    task = room.queue()
-
-    async def session() -> None:
-        async with running(*scene.machines):
-            await prepared(scene, room)
-            reader = scene.reader
-            await reader.restart()
-            with room.world() as world:
-                await Conductor(world, RunOptions(until="idle")).run()
-
-    asyncio.run(session())
-    assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    assert [machine.death for machine in scene.machines] == ["", ""]

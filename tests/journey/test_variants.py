@@ -10,9 +10,7 @@ import pytest
 from navigator.figures.rates import revise_rate
 from navigator.journey.change import variations
 from navigator.model.errors import UsageError
-from navigator.model.snapshot import AskExam, ReviewTask, SchedulerSnapshot, SwapTo, TaskView
-from navigator.model.states import LandingState, Role, TaskState
-from navigator.schedule.next_actions import next_actions
+from navigator.model.states import LandingState, TaskState
 from navigator.sheet.marks import Kind, batch_choice
 from navigator.sheet.statistics.page import PageQuestion, declared, document
 from navigator.sheet.variants import standings
@@ -143,46 +141,3 @@ def test_temperatures_are_spread_from_the_settings_and_the_first_is_theirs() -> 
 def test_what_ends_without_a_change_has_no_variants(room: Room) -> None:
     with pytest.raises(UsageError, match="variants"):
         queue(room, 2, kind="scan")
-
-
-def view(name: str, state: TaskState, **more: Any) -> TaskView:
-    number = int(name[1:])
-    plain = {"project_id": 1, "priority": 0, "order": number, "attempt": 0, "round": 0, "since": 0.0}
-    return TaskView(id=name, state=state, **(plain | more))
-
-
-def test_a_written_variant_waits_for_the_others_and_no_longer_than_they_can_come() -> None:
-    waiting = view("T1", TaskState.AWAITING_REVIEW, group="T1")
-    queued = view("T2", TaskState.QUEUED, group="T1")
-    other = view("T3", TaskState.AWAITING_REVIEW)
-    world = SchedulerSnapshot(
-        tasks=(waiting, queued, other), resident=Role.REVIEWER, capacity=dict.fromkeys(Role, 8), until="idle"
-    )
-    assert [act.task_id for act in next_actions(world, 1.0) if isinstance(act, ReviewTask)] == ["T3"]
-    alone = SchedulerSnapshot(
-        tasks=(waiting, queued), resident=Role.REVIEWER, capacity=dict.fromkeys(Role, 8), until="idle"
-    )
-    assert [act for act in next_actions(alone, 1.0) if isinstance(act, SwapTo)] == [SwapTo(Role.GENERATOR)]
-    for gone in ({"unreachable": {Role.GENERATOR: float("inf")}}, {"swaps_left": 0}):
-        stuck = SchedulerSnapshot(
-            tasks=(waiting, queued),
-            resident=Role.REVIEWER,
-            capacity=dict.fromkeys(Role, 8),
-            until="idle",
-            **gone,
-        )
-        acts = [act for act in next_actions(stuck, 1.0) if not isinstance(act, AskExam)]
-        assert [act.task_id for act in acts if isinstance(act, ReviewTask)] == ["T1"]
-
-
-def test_variants_of_one_task_are_written_at_the_same_time_though_they_name_one_file() -> None:
-    files = frozenset({"app.py"})
-    tasks = (
-        view("T1", TaskState.QUEUED, group="T1", files=files),
-        view("T2", TaskState.QUEUED, group="T1", files=files),
-        view("T3", TaskState.QUEUED, files=files),
-    )
-    world = SchedulerSnapshot(
-        tasks=tasks, resident=Role.GENERATOR, capacity=dict.fromkeys(Role, 8), until="idle"
-    )
-    assert [act.task_id for act in next_actions(world, 1.0)] == ["T1", "T2"]  # type: ignore[union-attr]

@@ -32,25 +32,10 @@ from tests.sheet.cards import CARD
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
 
-LANDED = DecisionRow(
-    id="P7",
-    kind=DecisionKind.APPROVE,
-    recorded=True,
-    landing=LandingState.LANDED,
-    ref="refs/heads/navigator/2026-01-01-a",
-    commit="c" * 40,
-)
-
 
 async def test_an_unknown_operation_is_refused() -> None:
     with pytest.raises(UsageError, match="no operation"):
         await registry.perform(cast("Dependencies", None), "os.system", {})
-
-
-def test_a_landing_says_how_to_merge_it() -> None:
-    (told,) = Approve.outcome([LANDED]).told
-    assert told.hint.startswith("`navigator merge`") and told.level == "information"
-    assert merge_hint("main") == ""
 
 
 @pytest.mark.parametrize(
@@ -61,9 +46,17 @@ def test_a_landing_says_how_to_merge_it() -> None:
         (LandingState.REFUSED, "error"),
     ],
 )
-def test_how_serious_an_approval_ends(landing: LandingState, level: Level) -> None:
-    row = LANDED.model_copy(update={"landing": landing, "reason": "The tip moved."})
-    assert Approve.outcome([row]).told[0].level == level
+def test_an_approval_says_how_serious_it_ends_and_how_to_merge_what_landed(
+    landing: LandingState, level: Level
+) -> None:
+    ref = "refs/heads/navigator/2026-01-01-a"
+    row = DecisionRow(
+        id="P7", kind=DecisionKind.APPROVE, recorded=True, landing=landing, ref=ref, commit="c" * 40
+    )
+    (told,) = Approve.outcome([row]).told
+    assert told.level == level
+    assert told.hint.startswith("`navigator merge`") is (landing is LandingState.LANDED)
+    assert merge_hint("main") == ""
 
 
 @pytest.mark.parametrize("name", registry.known())
@@ -143,12 +136,19 @@ def test_a_row_of_the_deck_and_the_store_agree(tmp_path: Path, monkeypatch: pyte
 # Undo: one verb for a landing and for an approval that has not landed
 
 
-def test_undo_asks_about_a_landing_and_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=1)
-    (identifier,) = bench.waiting
+def test_undo_asks_about_a_landing_and_withdraws_an_approval_without_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=2)
+    identifier, approved = bench.waiting
     row = bench.approve(identifier)
+    with bench.world() as world, world.store.transaction() as tx:
+        proposal = tx.read.proposal(approved)
+        tx.add_decision(approved, Decision(kind=DecisionKind.APPROVE, tree=proposal.tree))
+        tx.set_task_state(proposal.task_id, TaskState.APPROVED)
     with bench.desk.reading() as store:
         question = Undo(ids=(identifier,)).question(store)
+        assert Undo(ids=(approved,)).question(store) is None
     assert isinstance(question, Question)
     assert question.title == f"Undo the landing of {identifier}?"
     assert f"{row['commit'][:12]} on navigator/2026-01-01" in question.lines
@@ -156,23 +156,10 @@ def test_undo_asks_about_a_landing_and_says_so_once(tmp_path: Path, monkeypatch:
     assert bench.undo(identifier)["undone"]
     again = bench.undo(identifier)
     assert (again["undone"], "already been undone" in again["reason"]) == (False, True)
-
-
-def test_undo_withdraws_an_approval_without_a_question(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=1)
-    (identifier,) = bench.waiting
-    with bench.world() as world, world.store.transaction() as tx:
-        proposal = tx.read.proposal(identifier)
-        tx.add_decision(identifier, Decision(kind=DecisionKind.APPROVE, tree=proposal.tree))
-        tx.set_task_state(proposal.task_id, TaskState.APPROVED)
-    with bench.desk.reading() as store:
-        assert Undo(ids=(identifier,)).question(store) is None
-    assert bench.undo(identifier)["undone"]
-    assert bench.proposal(identifier).decision is None
-    assert bench.undo(identifier)["undone"] is False
-    assert bench.approve(identifier)["landing"] == "landed"
+    assert bench.undo(approved)["undone"]
+    assert bench.proposal(approved).decision is None
+    assert bench.undo(approved)["undone"] is False
+    assert bench.approve(approved)["landing"] == "landed"
 
 
 # Approve: what is asked, and policy items by name

@@ -11,8 +11,8 @@ from types import ModuleType
 import pytest
 from click.testing import CliRunner
 
+from navigator.cli import lab_compare
 from navigator.cli.main import cli
-from navigator.lab.comparing import tasks
 from navigator.lab.comparing.tasks import SOLUTION, bench_functions
 from navigator.model.json_text import table
 from tests.journey.scripted_models import speaking
@@ -48,7 +48,7 @@ def test_every_solution_passes_its_tests_and_nothing_else_does(monkeypatch: pyte
 @pytest.mark.sandbox
 def test_the_command_executes_what_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     three = [next(one for one in bench_functions() if one.complexity == tier) for tier in TIERS]
-    monkeypatch.setattr(tasks, "bench_functions", lambda: three)
+    monkeypatch.setattr(lab_compare, "bench_functions", lambda: three)
     changes: dict[str, Change] = {
         one.text: {SOLUTION: (None, SOLUTIONS[one.key] if one is not three[0] else "x = 1\n")}
         for one in three

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from navigator.cli import doctor_servers
 from navigator.cli.doctor_servers import unit_items
 from navigator.cli.lab_speculation import write_decision
 from navigator.config.settings import Settings
@@ -17,7 +18,6 @@ from navigator.lab.speculation.rule import Rule, rules
 from navigator.lab.speculation.runs import Run
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.states import Role
-from navigator.setup import sglang_flags
 from navigator.setup.files import sealed, state_of
 from navigator.setup.install import flags_of_unit, user_places
 from navigator.setup.sglang_flags import Installed
@@ -150,7 +150,7 @@ def test_the_command_writes_it_into_the_installed_unit_and_doctor_says_when_it_i
     assert write_decision(decided(), Role.GENERATOR, read_plan(path)) == unit
     assert flags_of_unit(unit.read_text())["--speculative-algorithm"] == "NGRAM"
     newer = Installed(Path("/opt/python"), "0.6.0", "")
-    monkeypatch.setattr(sglang_flags, "find_sglang", lambda named, on: newer)
+    monkeypatch.setattr(doctor_servers, "find_sglang", lambda named, on: newer)
     (told,) = [one for one in unit_items(Settings(), user_places()) if one.name == "speculation"]
     assert told.state == "warn"
     assert "engine: 0.5.23 then, 0.6.0 now" in told.found and "--write" in told.hint

@@ -53,7 +53,8 @@ def test_offsets_are_those_of_characters(pattern: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"(a+)\1", r"a+(?=b)", r"x*(?<!y)z+!", "(", "[a", "a{5000}b", "(" * 5_000, r"(?>a+)b"]
+    "pattern",
+    [r"(a+)\1", r"a+(?=b)", r"x*(?<!y)z+!", "(", "[a", "a{5000}b", "(" * 5_000, r"(?>a+)b", r"(?x) a+ b"],
 )
 def test_what_cannot_be_run_in_linear_time_is_refused(pattern: str) -> None:
     with pytest.raises(patterns.PatternError, match=r"it is no regular expression|in linear time"):

@@ -117,17 +117,6 @@ async def test_the_next_one_waiting_gets_the_place() -> None:
         await second
 
 
-async def test_throughput_is_what_the_pace_says() -> None:
-    async with serving(ENDLESS) as (client, api):
-        requests = [asyncio.create_task(post(client)) for _ in range(2)]
-        load = await load_with(client, "num_running_reqs", 2)
-        expected = round(2 * ENDLESS.stream_speed(2), 2)
-        api.engine.abort_all()
-        await asyncio.gather(*requests)
-
-    assert load["gen_throughput"] == expected
-
-
 async def test_abort_ends_a_stream_in_order() -> None:
     body = {**BODY, "stream": True, "stream_options": {"include_usage": True}}
     async with serving(ENDLESS) as (client, api):
@@ -152,14 +141,6 @@ async def test_a_stream_begins_with_its_first_token() -> None:
         assert not request.done()
         api.engine.abort_all()
         assert (await request).status_code == 200
-
-
-async def test_a_client_that_goes_away_frees_its_place() -> None:
-    async with serving(ENDLESS, max_running=1) as (client, _):
-        request = asyncio.create_task(client.post("/v1/chat/completions", json={**BODY, "stream": True}))
-        await load_with(client, "num_running_reqs", 1)
-        request.cancel()
-        await load_with(client, "num_running_reqs", 0)
 
 
 async def test_a_client_that_goes_away_in_mid_stream_frees_its_place() -> None:
@@ -275,7 +256,6 @@ def test_the_first_prompt_finds_nothing_and_the_second_itself() -> None:
 
     assert admit(cache, prompt) == 0
     assert admit(cache, prompt) == PAGE_TOKENS * 3 - 1
-    assert cache.hit_rate > 0.4
 
 
 @given(st.integers(0, 4), st.integers(1, 4))
@@ -285,13 +265,6 @@ def test_whole_pages_of_a_common_beginning_count(common: int, rest: int) -> None
     admit(cache, start + "1" * WIDTH * rest)
 
     assert admit(cache, start + "2" * WIDTH * rest) == common * PAGE_TOKENS
-
-
-def test_a_difference_at_the_start_ends_the_match() -> None:
-    cache = PrefixCache()
-    admit(cache, "a" + "x" * WIDTH * 2)
-
-    assert admit(cache, "b" + "x" * WIDTH * 2) == 0
 
 
 def test_the_least_recently_used_leaves_first() -> None:

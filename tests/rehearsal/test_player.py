@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -148,21 +147,3 @@ def test_a_coding_agent_makes_the_change_by_its_tools(tmp_path: Path) -> None:
     assert "bash" in agent.calls
     assert before != git(repository, "diff") != ""
     assert Agent(repository, answer).prompt(first(repository, "Write a game")).startswith("NO_CHANGE: this")
-
-
-def test_a_review_is_of_the_project_that_is_shown() -> None:
-    texts = Counter(task.text for task in TASKS)
-    for task in TASKS:
-        if texts[task.text] == 1 or not task.reviews or not task.files:
-            continue
-        path = task.files[0]
-        text = "\n".join(PROJECTS[task.project].files[path].decode().splitlines()[:12])
-        shown = (
-            block("excerpt", text, path=path)
-            + block("task", task.text)
-            + block("diff", f"### {path}\n@@ H1 @@")
-        )
-        words = [{"role": "system", "content": f"The key {KEY}"}, {"role": "user", "content": shown}]
-        found = json.loads(answer(words, repeat=9).text)["findings"]
-        kept = [one for one in task.reviews[0]["findings"] if one["kind"] == "missing" or not one["line"]]
-        assert [one["quote"] for one in found] == [one["quote"] for one in kept]

@@ -197,11 +197,6 @@ def test_an_error_of_the_test_itself_proves_nothing(proof: Proof) -> None:
     assert made.outcome is NOT and "the test itself is wrong" in made.reason
 
 
-def test_a_fixture_that_is_not_there_proves_nothing(proof: Proof) -> None:
-    made = proof.judge("import calc\n\n\ndef test_it(nowhere):\n    assert calc.clamp(9, 0, 5) == nowhere\n")
-    assert made.outcome is NOT, made.reason
-
-
 def test_a_failure_far_from_the_finding_proves_nothing(tmp_path: Path) -> None:
     base = {**BASE, "other.py": "def broken():\n    return 1\n"}
     proof = Proof(tmp_path, {"calc.py": FAULTY}, base=base)

@@ -11,7 +11,6 @@ import pytest
 
 from navigator.model.states import CheckOutcome
 from navigator.sandbox.binds import toolchains_for
-from navigator.sandbox.probe import Sandbox
 from navigator.sandbox.supervise import Limits
 from tests.git.world import fingerprint
 from tests.journey.support import differences, git
@@ -96,12 +95,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     pth = list(bench.path.glob(".venv/lib/python*/site-packages/*.pth"))
     assert any(str(bench.path / "src") in file.read_text() for file in pth), "the install is editable"
     return bench
-
-
-def test_without_a_sandbox_an_editable_install_would_pass_falsely(installed: Bench) -> None:
-    """Why the tree has to stand at the project's own path."""
-    seen = installed.run(installed.changed({**BROKEN}), sandbox=Sandbox(reason="off"), without=True)
-    assert seen.outcome is PASSED, seen.detail
 
 
 def test_an_editable_install_imports_the_proposal_and_cannot_be_written(installed: Bench) -> None:
@@ -197,18 +190,6 @@ def test_a_go_project(tmp_path: Path) -> None:
         {"thing.go": "package thing\n\nfunc Double(x int) int { return x + x }\n"},
         "example.org/thing.TestDouble",
     )
-
-
-@pytest.mark.skipif(shutil.which("make") is None, reason="make: apt install make")
-def test_a_makefile(tmp_path: Path) -> None:
-    files = {
-        "Makefile": "test:\n\tpython3 -m unittest discover -s tests\n",
-        "tests/test_thing.py": PYTHON_PROJECT["tests/test_thing.py"].replace(
-            "import thing", "import sys\n\nsys.path.insert(0, 'src')\nimport thing"
-        ),
-    }
-    bench = Bench(tmp_path, {**PYTHON_PROJECT, **files}, "make test")
-    proves_the_proposal(bench, {**BROKEN}, {**OTHERWISE_SOUND}, "test_thing.Thing.test_double")
 
 
 @pytest.fixture

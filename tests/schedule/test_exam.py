@@ -28,7 +28,7 @@ ITEMS = tuple(range(1, 21))
 
 
 def task(number: int, state: TaskState) -> TaskView:
-    return TaskView(f"T{number}", 1, state, 0, number, 0, 0, 0.0)
+    return TaskView(f"T{number}", 1, state, 0, number, 0, 0.0)
 
 
 def loaded(*tasks: TaskView, exam: ExamView, busy: int = 0, **fields: Any) -> SchedulerSnapshot:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -66,12 +65,6 @@ def test_a_forecast_adds_up(batch: int) -> None:
     )
 
 
-def test_two_models_that_cost_no_swap_have_a_forecast_too() -> None:
-    free = Figures(0, 0, 10, 10, 0, 0)
-    assert forecast(3, free).total_seconds == 0
-    assert forecast(3, free).tokens_per_second == 0
-
-
 def test_reviews_and_revisions_put_the_break_even_off() -> None:
     assert break_even(PUBLISHED).tokens == pytest.approx(75.4 / (1 / 38 - 1 / 184 - 500 / 48 / 2000))
     rates = [break_even(replace(PUBLISHED, revise_rate=rate)) for rate in (0.0, 0.1, 0.2, 0.35)]
@@ -119,16 +112,6 @@ def test_the_best_batch_is_the_smallest_within_five_percent_of_an_endless_one(fi
         assert forecast(best - 1, figures).seconds_each > least * 1.05 * (1 - 1e-9)
 
 
-def test_the_best_batch_of_the_published_figures() -> None:
-    assert best_batch(PUBLISHED) == math.ceil(75.4 / (0.05 * (2000 / 184 + 500 / 48)))
-    assert best_batch(replace(PUBLISHED, proposal_tokens=0, review_tokens=0)) is None
-
-
-def test_without_swaps_and_beyond_a_day_any_batch_is_the_best() -> None:
-    assert best_batch(replace(PUBLISHED, swap_in=0, swap_back=0)) is None
-    assert best_batch(replace(PUBLISHED, generator_speed=150_000, reviewer_speed=40_000)) is None
-
-
 def test_one_task_through_revisions_that_are_each_reviewed_again() -> None:
     assert seconds(task_steps(PUBLISHED, revisions=1)) == pytest.approx(
         2 * (2000 / 184 + 42.7 + 500 / 48) + 32.7
@@ -152,7 +135,8 @@ def test_revisions_cost_their_share_and_at_most_one_more_round_trip(batch: int, 
     assert made.total_seconds == pytest.approx(plain.total_seconds + made.revision_seconds)
 
 
-def test_what_cannot_be_forecast_is_refused_with_a_hint() -> None:
+def test_what_cannot_be_forecast_is_refused_with_a_hint_and_what_takes_no_time_is_not() -> None:
+    assert forecast(3, Figures(0, 0, 10, 10, 0, 0)).tokens_per_second == 0
     for broken in (
         lambda: forecast(0),
         lambda: replace(PUBLISHED, reviewer_speed=0),

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.model.snapshot import BatchRules, SchedulerSnapshot, SwapTo
@@ -46,7 +46,6 @@ def test_when_the_next_review_will_come(why: str, snapshot: SchedulerSnapshot, s
     assert outlook(paced(snapshot), NOW).seconds == seconds, why
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     count=st.integers(1, 5),
     waited=st.floats(0, 4000),

@@ -38,7 +38,6 @@ def task(number: int, state: TaskState = S.QUEUED, **more: Any) -> TaskView:
         "state": state,
         "priority": 0,
         "order": number,
-        "attempt": 0,
         "round": 0,
         "since": NOW - 1,
     }
@@ -456,3 +455,15 @@ def test_what_was_escalated_is_read_first_also_by_a_final_model_that_is_off() ->
     assert asked == (ReviewTask("T2"),)
     tasks = (task(1, S.FINAL_REVIEW), task(2, S.FINAL_REVIEW, escalated=True))
     assert FinalReview("T2") in (sent := next_actions(snap(*tasks), NOW)) and FinalReview("T1") not in sent
+
+
+def test_variants_are_written_together_and_a_written_one_waits_no_longer_than_the_others_can_come() -> None:
+    same = [task(n, group="T1", **B) for n in (1, 2)]
+    assert next_actions(snap(*same, task(3, **B)), NOW) == (Generate("T1"), Generate("T2"))
+    written, queued = task(1, S.AWAITING_REVIEW, group="T1"), task(2, group="T1")
+    other = snap(written, queued, task(3, S.AWAITING_REVIEW), resident=R)
+    assert next_actions(other, NOW) == (ReviewTask("T3"),)
+    assert next_actions(snap(written, queued, resident=R), NOW) == (SwapTo(G),)
+    gone: tuple[dict[str, Any], ...] = ({"unreachable": {G: math.inf}}, {"swaps_left": 0})
+    for never in gone:
+        assert next_actions(snap(written, queued, resident=R, **never), NOW) == (ReviewTask("T1"),)

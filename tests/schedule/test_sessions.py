@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.model.states import LOOP_TASK_STATES, Role, TaskState
@@ -36,7 +36,6 @@ def world(seed: int, count: int, *, reviewers: float = 0.0) -> World:
     return World(rng=rng, tasks={live.id: live for live in crowd(rng, count, reviewers=reviewers)})
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     SEEDS,
     st.integers(1, 40),
@@ -63,15 +62,6 @@ def _wait(count: int) -> str:
     return "1 task waits" if count == 1 else f"{count} tasks wait"
 
 
-def test_sixty_tasks_of_which_all_are_revised_twice_take_five_swaps() -> None:
-    session = world(7, 60)
-    session.revise = 1.0
-    session.run()
-    assert session.largest_round == 2
-    assert session.swaps == [Role.REVIEWER, Role.GENERATOR] * 2 + [Role.REVIEWER]
-
-
-@settings(max_examples=80, deadline=None)
 @given(SEEDS, st.integers(1, 30))
 def test_what_the_reviewer_alone_writes_needs_no_other_model(seed: int, count: int) -> None:
     """Written, reviewed and revised in one residency: one swap to it, however many rounds."""
@@ -82,36 +72,23 @@ def test_what_the_reviewer_alone_writes_needs_no_other_model(seed: int, count: i
     assert all(live.state is TaskState.AWAITING_APPROVAL for live in session.tasks.values())
 
 
-@settings(max_examples=80, deadline=None)
-@given(SEEDS, st.integers(1, 30))
-def test_a_writer_reads_each_of_its_proposals_before_it_goes(seed: int, count: int) -> None:
-    session = world(seed, count, reviewers=0.3)
-    session.own = True
+@given(SEEDS, st.integers(1, 30), st.booleans())
+def test_a_writer_reads_each_of_its_proposals_before_it_goes_and_no_review_waits_for_that(
+    seed: int, count: int, both: bool
+) -> None:
+    session = world(seed, count, reviewers=0.0 if both else 0.3)
+    session.own, session.both = True, both
     session.run()
     written = [live for live in session.tasks.values() if live.writer is Role.GENERATOR]
-    assert not any(live.own_due for live in written)
-    assert session.own_read == sum(live.proposed for live in written)
-
-
-@settings(max_examples=60, deadline=None)
-@given(SEEDS, st.integers(1, 30))
-def test_where_both_models_answer_no_review_waits_for_a_writers_own_reading(seed: int, count: int) -> None:
-    session = world(seed, count)
-    session.both = session.own = True
-    session.run()
-    assert not session.swaps
-    assert session.own_read <= sum(live.proposed for live in session.tasks.values())
+    if both:
+        assert not session.swaps
+        assert session.own_read <= sum(live.proposed for live in written)
+    else:
+        assert not any(live.own_due for live in written)
+        assert session.own_read == sum(live.proposed for live in written)
     assert all(live.state is TaskState.AWAITING_APPROVAL for live in session.tasks.values())
 
 
-def test_a_batch_without_revisions_takes_one_swap() -> None:
-    session = world(7, 60)
-    session.revise = 0.0
-    session.run()
-    assert session.swaps == [Role.REVIEWER]
-
-
-@settings(max_examples=150, deadline=None)
 @given(
     SEEDS,
     st.integers(0, 25),
@@ -146,7 +123,6 @@ def test_no_trouble_keeps_a_session_from_ending(
         assert not left
 
 
-@settings(max_examples=60, deadline=None)
 @given(SEEDS, st.integers(1, 15), st.integers(0, 4))
 def test_no_more_swaps_are_made_than_were_allowed(seed: int, count: int, allowed: int) -> None:
     session = world(seed, count)
@@ -159,7 +135,6 @@ def test_no_more_swaps_are_made_than_were_allowed(seed: int, count: int, allowed
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(SEEDS, st.integers(1, 15), st.sampled_from(tuple(Role)))
 def test_a_role_that_was_given_up_does_not_keep_the_others_from_their_work(
     seed: int, count: int, lost: Role
@@ -177,7 +152,6 @@ def test_a_role_that_was_given_up_does_not_keep_the_others_from_their_work(
         assert states == {TaskState.AWAITING_APPROVAL}
 
 
-@settings(max_examples=60, deadline=None)
 @given(SEEDS, st.integers(1, 15))
 def test_a_session_until_reviewed_swaps_once_and_leaves_only_revisions(seed: int, count: int) -> None:
     session = world(seed, count)

@@ -21,7 +21,7 @@ from navigator.model.snapshot import (
     SwapTo,
     TaskView,
 )
-from navigator.model.states import Role, TaskState, require_task_transition
+from navigator.model.states import Role, TaskState, require_transition
 from navigator.schedule.next_actions import next_actions
 from navigator.schedule.swap_rule import CHECKS_AT_ONCE, FILES_HELD_SECONDS
 
@@ -47,7 +47,6 @@ class Live:
     writer: Role = Role.GENERATOR
     state: TaskState = S.QUEUED
     round: int = 0
-    attempt: int = 0
     since: float = 0.0
     repairs: int = 0
     landing_due: bool = False
@@ -61,7 +60,6 @@ class Live:
             state=self.state,
             priority=self.priority,
             order=self.order,
-            attempt=self.attempt,
             round=self.round,
             since=self.since,
             files=self.files,
@@ -189,7 +187,7 @@ class World:
         self.jobs.append(Job(action, live.id, role))
 
     def move(self, live: Live, to: TaskState) -> None:
-        require_task_transition(live.state, to, task=live.id)
+        require_transition(live.state, to, of=live.id)
         live.state = to
         live.since = self.now
 
@@ -222,7 +220,7 @@ class World:
             self.move(self.tasks[job.task], S.STALE if self.bad() else S.LANDED)
         elif isinstance(action, Renew):
             live = self.tasks[job.task]
-            live.attempt, live.round = live.attempt + 1, 0
+            live.round = 0
             self.move(live, S.QUEUED)
 
     def end_swap(self, role: Role) -> None:

@@ -66,15 +66,6 @@ def test_events_reach_the_listener_after_the_commit_in_order(
     assert [event.seq for event in other.events(after_seq=last.seq - 2)] == [last.seq - 1, last.seq]
 
 
-def test_a_transaction_without_events_tells_nothing(store: Store) -> None:
-    told: list[tuple[Event, ...]] = []
-    store.on_commit = told.append
-    with store.transaction() as tx:
-        tx.set_meta("resident", "generator")
-    assert told == []
-    assert store.read.meta("resident", str) == "generator"
-
-
 def test_readers_see_committed_state_only(store: Store, task: Task, paths: StatePaths) -> None:
     other = Reader(open_reader(paths.database))
     with store.transaction() as tx:

@@ -25,7 +25,6 @@ from navigator.model.states import (
     Role,
     Rung,
     Severity,
-    TaskState,
     Verdict,
 )
 from navigator.sheet.statistics.page import PageQuestion, declared, document
@@ -109,18 +108,6 @@ def test_a_repair_of_a_round_replaces_what_its_tests_said(
     assert first.task_id == second.task_id
 
 
-def test_parts_and_new_attempts_are_no_revisions(store: Store, task: Task, answer: AnswerMaker) -> None:
-    (first,) = rounds(store, task, answer, FAILED)
-    with store.transaction() as tx:
-        part = tx.add_task(task.project_id, "a part")
-        tx.add_proposal(answer(task_id=part.id, parent=first.id, checks=checks_of(PASSED)))
-        tx.set_task_state(first.task_id, TaskState.CANCELLED)
-        tx.new_attempt(first.task_id)
-        tx.add_proposal(answer(task_id=first.task_id, attempt=1, checks=checks_of(PASSED)))
-    found = figures(store, "outcomes", "revisions")
-    assert (shares(found)["fixed"], found["unknown"]) == ((0, 0), 0)
-
-
 def test_findings_are_met_as_the_next_review_says(store: Store, task: Task, answer: AnswerMaker) -> None:
     asked = (
         finding(),
@@ -201,15 +188,6 @@ def test_what_was_undone_counts_once_the_others_were_looked_at(
             tx.set_fate(Fate(proposal_id=one.id, commit="c", fate="kept", at="2026-11-29"))
     after = figures(store, "outcomes", "landed")
     assert (shares(after["rows"][0])["reverted"], after["unknown"]) == ((3, 27), 0)
-
-
-def test_where_all_was_undone_nothing_is_left_to_look_at(
-    store: Store, task: Task, answer: AnswerMaker
-) -> None:
-    made = landed(store, task, answer, APPROVE, "2026-11-01")
-    with store.transaction() as tx:
-        tx.set_landing(made.id, Landing(state=LandingState.UNDONE, at="2026-11-28"))
-    assert shares(figures(store, "outcomes", "landed")["rows"][0])["reverted"] == (1, 1)
 
 
 def test_pairs_need_a_self_review_and_an_independent_one(

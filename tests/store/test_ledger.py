@@ -68,20 +68,6 @@ def test_a_call_that_never_ended_is_lost_and_the_next_one_a_repeat(
     again.close()
 
 
-def test_the_calls_of_one_role(store: Store, task: Task) -> None:
-    with store.transaction() as tx:
-        for seq, outcome, code in ((0, "failed", "stalled"), (0, "ok", ""), (1, "ok", "")):
-            call = tx.begin_call(Role.REVIEWER, task.id, 0, 0, "review", seq=seq)
-            tx.end_call(call, outcome=outcome, error_code=code, usage=USAGE)
-    calls = store.read.calls(role=Role.REVIEWER)
-    assert [(call.outcome, call.error_code, call.repeat) for call in calls] == [
-        ("failed", "stalled", False),
-        ("ok", "", True),
-        ("ok", "", False),
-    ]
-    assert store.read.calls(role=Role.GENERATOR) == []
-
-
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=200) | st.just("\ud800 lone"))
 def test_an_answer_is_kept_to_the_letter(store: Store, task: Task, text: str) -> None:

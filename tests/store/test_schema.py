@@ -14,6 +14,7 @@ import pytest
 from navigator.config.paths import StatePaths
 from navigator.model.models import Task
 from navigator.model.states import TASK_TRANSITIONS, TaskState
+from navigator.store import database
 from navigator.store.database import (
     KEEP,
     back_up,
@@ -34,6 +35,7 @@ from navigator.store.lock import held
 from navigator.store.reads.reader import Reader
 from navigator.store.schema import APPLICATION_ID, SCHEMA_VERSION, schema, triggers
 from navigator.store.writes.writer import Store
+from tests.environment import DURABLE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -200,7 +202,10 @@ def test_a_copy_that_cannot_be_made_leaves_nothing(paths: StatePaths) -> None:
     assert list(paths.backups.iterdir()) == []
 
 
-def test_the_writer_is_set_up_for_power_cuts_and_the_reader_for_peace(paths: StatePaths) -> None:
+def test_the_writer_is_set_up_for_power_cuts_and_the_reader_for_peace(
+    paths: StatePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "SYNCHRONOUS", DURABLE)
     with closing(open_writer(paths.database)) as writer, closing(open_reader(paths.database)) as reader:
         settings = {
             name: writer.execute(f"PRAGMA {name}").fetchone()[0]

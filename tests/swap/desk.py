@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import random
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -203,9 +201,3 @@ def wait_for(condition: Any, seconds: float = 30.0) -> None:
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.01)
-
-
-def kill_group(process: subprocess.Popen[str], number: signal.Signals) -> None:
-    """Signal the process and its children."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, number)

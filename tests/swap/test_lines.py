@@ -86,12 +86,6 @@ def test_what_is_not_ours() -> None:
         assert parse_line(line) is None, line
 
 
-def test_a_terminal_is_safe_from_details() -> None:
-    event = parse_line(b"swap phase=stop state=fail t=1 detail=\x1b]0;owned\x07 \xe2\x80\xae")
-    assert isinstance(event, PhaseEvent)
-    assert not is_unsafe(event.detail)
-
-
 def test_a_line_without_end_takes_no_memory() -> None:
     events: list[PhaseEvent] = []
     script = ScriptLog(PhaseLog(events.append))

@@ -60,6 +60,9 @@ def test_first_load_and_both_ways(desk: Desk) -> None:
     first = desk.swap("generator")
     assert (first.code, first.outcome) == (0, "done"), first.err
     assert first.phases == WHOLE[2:]
+    *lines, last = first.out.splitlines()
+    assert all(line.startswith("swap phase=") for line in lines)
+    assert last.startswith("swap outcome=done t=")
     assert desk.serves("generator")
     for to, origin in (("reviewer", "generator"), ("generator", "reviewer")):
         done = desk.swap(to)
@@ -67,14 +70,6 @@ def test_first_load_and_both_ways(desk: Desk) -> None:
         assert desk.serves(to)
         assert (desk.state(to), desk.state(origin)) == ("active", "inactive")
         assert f"from={origin} to={to}" in done.out
-
-
-def test_every_line_on_stdout_is_for_machines(desk: Desk) -> None:
-    done = desk.swap("generator")
-    lines = done.out.splitlines()
-    assert all(line.startswith("swap phase=") for line in lines[:-1])
-    assert lines[-1].startswith("swap outcome=done t=")
-    assert "verify" in done.err
 
 
 def test_a_second_time_nothing_is_stopped(desk: Desk) -> None:
@@ -152,18 +147,6 @@ def test_status_says_what_is_there(desk: Desk) -> None:
     assert other["resident"] is None
 
 
-def test_status_during_a_swap(desk: Desk) -> None:
-    desk.serve("generator", "--boot=1.5")
-    running = desk.begin("generator")
-    wait_for(lambda: (desk.folder / "lock").exists() and (desk.folder / "lock").read_text())
-    shown = json.loads(desk.swap("status", "--json").out)
-    assert shown["swapping"]
-    assert f"pid={running.pid}" in shown["lock"]
-    assert running.wait(60) == 0
-    assert running.stdout is not None
-    running.stdout.close()
-
-
 def test_log_is_a_table_of_swaps(desk: Desk) -> None:
     assert desk.swap("log").out == ""
     desk.swap("generator")
@@ -178,14 +161,6 @@ def test_log_is_a_table_of_swaps(desk: Desk) -> None:
     assert len(desk.swap("log", "-n", "1").out.splitlines()) == 2
     phases = [line["phase"] for line in desk.logged() if "phase" in line]
     assert phases[:5] == ["release", "start", "load", "health", "verify"]
-
-
-def test_a_torn_log_is_still_read(desk: Desk) -> None:
-    desk.swap("generator")
-    with (desk.folder / "swap.log").open("ab") as log:
-        log.write(b'{"swap":"x","phase":"st\0\xff\n\n{}\nnonsense\n')
-    desk.swap("reviewer")
-    assert len(desk.swap("log").out.splitlines()) == 3
 
 
 def test_why_a_unit_does_not_run(desk: Desk) -> None:
@@ -205,12 +180,7 @@ def test_why_a_unit_does_not_run(desk: Desk) -> None:
 
 def test_a_file_is_read_and_not_executed(desk: Desk, tmp_path: Path) -> None:
     conf = tmp_path / "swap.conf"
-    conf.write_text(
-        "# a comment\n\n  generator.model =  $(touch owned)\nlog_unknown = 1\n".replace(
-            "log_unknown = 1\n", ""
-        ),
-        "utf-8",
-    )
+    conf.write_text("# a comment\n\n  generator.model =  $(touch owned)\n", "utf-8")
     environment = {k: v for k, v in desk.environment().items() if not k.endswith("GENERATOR_MODEL")}
     done = subprocess.run(
         [str(SCRIPT), "--conf", str(conf), "--dry-run", "generator"],
@@ -238,16 +208,11 @@ def test_the_environment_wins_over_the_file_and_options_over_both(desk: Desk, tm
     "line",
     [
         "scope = both",
-        "no such thing",
         "surprise = 1",
         "drain_seconds = -1",
-        "drain_seconds = 1e3",
         "generator.vram_mib = many",
         "generator.unit = a;b.service",
-        "generator.unit = -x.service",
-        "generator.url = file:///etc/passwd",
         "generator.url = http://user:secret@host",
-        'generator.url = http://h/"x',
         "reviewer.unit = navigator-generator.service",
         "generator.api_key_file = /no/such/file",
     ],
@@ -309,10 +274,3 @@ def test_a_key_shows_in_no_command_line(desk: Desk) -> None:
     running.stdout.close()
     assert "curl" in seen
     assert all(key not in path.read_text() for path in desk.folder.glob("*.log"))
-
-
-def test_a_key_with_quotes_reaches_the_server(desk: Desk) -> None:
-    key = 'a "b" \\c'
-    desk.serve("generator", "--key", 'a "b" c')
-    assert desk.swap("generator", GENERATOR_API_KEY=key).failure == "refused"
-    assert desk.swap("generator", GENERATOR_API_KEY='a "b" c').code == 0

@@ -12,12 +12,10 @@ import pytest
 from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.client.errors import ServingError
-from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings, SystemdSettings
 from navigator.model.errors import MissingPart
 from navigator.model.states import Role
 from navigator.model.text import is_unsafe
-from navigator.swap import make_strategy
 from navigator.swap.base import PhaseEvent
 from navigator.swap.strategies.systemd import SystemdStrategy
 from tests.swap.desk import MODELS, UNITS, Desk, wait_for
@@ -136,21 +134,6 @@ async def test_deadlines_are_told_to_the_script(desk: Desk, monkeypatch: pytest.
     assert "raise load_seconds under [swap.systemd]" in result.reason
 
 
-async def test_another_swap_holds_the_lock(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SystemdSettings, "lock_seconds", 0.1)
-    strategy = strategy_for(desk)
-    await strategy.swap(Role.GENERATOR, lambda event: None)
-    desk.serve("reviewer", "--boot=1.5")
-    other = desk.begin("reviewer")
-    await asyncio.to_thread(wait_for, lambda: "to=reviewer" in (desk.folder / "lock").read_text())
-    result = await strategy.swap(Role.GENERATOR, lambda event: None)
-    assert result.failure == "lock_held"
-    assert f"pid={other.pid}" in result.reason
-    assert await asyncio.to_thread(other.wait, 60) == 0
-    assert other.stdout is not None
-    other.stdout.close()
-
-
 async def test_cancelling_ends_the_script_and_its_children(desk: Desk) -> None:
     strategy = strategy_for(desk)
     await strategy.swap(Role.GENERATOR, lambda event: None)
@@ -247,12 +230,6 @@ async def test_a_script_of_ones_own(desk: Desk, tmp_path: Path) -> None:
     result = await strategy_for(desk, own).swap(Role.REVIEWER, told.append)
     assert (result.outcome, result.failure) == ("failed", "disk_full")
     assert [(event.phase, event.state) for event in told] == [("start", "begin"), ("start", "fail")]
-
-
-def test_it_is_chosen_by_name(desk: Desk, tmp_path: Path) -> None:
-    chosen = make_strategy(settings_for(desk), StatePaths(tmp_path))
-    assert isinstance(chosen, SystemdStrategy)
-    assert (chosen.name, chosen.both_resident, chosen.embedded) == ("systemd", False, False)
 
 
 def test_a_missing_program_is_named(desk: Desk) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.swap_install.support import Home, fake_sglang
+from tests.swap_install.support import Home
 
 PROFILE = ("--profile", "qwen3.5-96gb")
 GENERATOR = "navigator-generator.service"
@@ -29,12 +29,6 @@ def test_a_dry_run_shows_everything_but_the_keys_and_writes_nothing(home: Home, 
     assert "+--quantization" not in said  # the flags stand in ExecStart's lines
     assert "+    --quantization moe_wna16 \\" in said
     assert f"+++ {home.keys / 'sglang.yaml'} (mode 0600)\n(keys, not shown)" in said
-    assert files_below(home.config) == {}
-
-
-def test_no_terminal_to_ask_at_is_no_yes(home: Home, sglang: Path) -> None:
-    refused = home.run(*PROFILE, "--sglang", str(sglang), code=2)
-    assert "no terminal to confirm at" in refused.stderr
     assert files_below(home.config) == {}
 
 
@@ -69,18 +63,6 @@ def test_a_second_time_changes_nothing_and_keeps_the_keys(home: Home, sglang: Pa
     assert {each["action"] for each in document["files"]} == {"same"}
     assert document["written"] is False
     assert files_below(home.config) == before
-
-
-def test_one_lost_key_is_recreated_and_the_other_kept(home: Home, sglang: Path) -> None:
-    installed(home, sglang)
-    kept = (home.keys / "api.key").read_text()
-    lost = (home.keys / "admin.key").read_text()
-    (home.keys / "admin.key").unlink()
-    (home.keys / "api.key").chmod(0o644)
-    installed(home, sglang)
-    assert stat.S_IMODE((home.keys / "api.key").stat().st_mode) == 0o600
-    assert (home.keys / "api.key").read_text() == kept
-    assert (home.keys / "admin.key").read_text() not in ("", lost)
 
 
 def test_uninstall_leaves_nothing(home: Home, sglang: Path) -> None:
@@ -127,15 +109,6 @@ def test_a_file_of_somebody_else_is_left_alone(home: Home, sglang: Path) -> None
 def test_without_sglang_it_says_how_to_name_one(home: Home) -> None:
     refused = home.run(*PROFILE, "--yes", code=3)
     assert "No SGLang was found" in refused.stderr and "[serve]" in refused.stderr
-
-
-def test_flags_follow_the_version(home: Home, tmp_path: Path) -> None:
-    old = fake_sglang(tmp_path / "old", "0.5.9")
-    said = home.run(*PROFILE, "--sglang", str(old), "--dry-run")
-    assert "--mamba-scheduler-strategy extra_buffer" in said.stdout
-    assert "--mamba-radix-cache-strategy" not in said.stdout
-    assert "--language-model-only" not in said.stdout
-    assert "Left out, because this version does not have them" in said.stderr
 
 
 def test_a_value_that_the_parser_refuses_stops_it(home: Home, sglang: Path, tmp_path: Path) -> None:

@@ -121,27 +121,6 @@ def _told(path: Path) -> tuple[list[str], dict[str, Any]]:
     raise AssertionError("the unit's server did not start")
 
 
-def test_a_server_killed_on_purpose_is_no_failure(
-    at_home: Home, manager: UserSystemd, tmp_path: Path
-) -> None:
-    python = fake_sglang(tmp_path / "sglang", "0.5.23")
-    at_home.run("--profile", "qwen3-24gb", "--sglang", str(python), "--yes")
-    dropin = at_home.units / f"{UNITS[0]}.d" / "test.conf"
-    dropin.parent.mkdir()
-    dropin.write_text(f"[Service]\nEnvironment=TOLD={tmp_path / 'told.json'}\n")
-    manager.ctl("daemon-reload")
-    try:
-        manager.ctl("start", UNITS[0])
-        manager.ctl("kill", "-s", "KILL", UNITS[0])
-        deadline = time.monotonic() + PATIENCE
-        while manager.state(UNITS[0]) != "inactive" and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert manager.state(UNITS[0]) == "inactive"
-        assert manager.ctl("show", UNITS[0], "-p", "Result", "--value") == "success"
-    finally:
-        shutil.rmtree(dropin.parent)
-
-
 @pytest.mark.parametrize(
     ("free", "need", "code"), [("900", 800, 0), ("900", 1000, 1), ("500\n1200", 1000, 0), ("[N/A]", 1000, 0)]
 )

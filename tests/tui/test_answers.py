@@ -186,14 +186,6 @@ async def test_a_report_is_read_copied_and_sent_back(opened: Any, answered: Stat
     assert (task.state, task.attempt, task.note, task.report) == (TaskState.QUEUED, 1, "Shorter", "")
 
 
-@pytest.mark.parametrize("key", ["d", "enter"])
-async def test_a_report_is_put_away(opened: Any, answered: StatePaths, key: str) -> None:
-    async with opened() as (pilot, app, screen):
-        await pilot.press(key)
-        await to_deck(pilot, app)
-    assert reader(answered).task(screen.answer.task.id).state is TaskState.DONE
-
-
 async def test_suggestions_are_read_and_settled_one_by_one(make_app: AppMaker, answered: StatePaths) -> None:
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
@@ -230,6 +222,14 @@ async def test_suggestions_are_read_and_settled_one_by_one(make_app: AppMaker, a
         assert made[0].text == _FOUND[0]["text"] and scan.state is TaskState.AWAITING_APPROVAL
         await pilot.press("G", "r")  # the last answer ends the scan
         await to_deck(pilot, app)
+        rows = app.screen.query_one("#inbox")
+        await until(pilot, lambda: len(rows.rows) == 10)  # type: ignore[attr-defined]
+        await pilot.press("G", "k", "enter")
+        await until(pilot, lambda: isinstance(app.screen, ReportScreen) and app.screen.answer is not None)
+        report = cast("ReportScreen", app.screen).identifier
+        await pilot.press("enter")  # puts it away
+        await to_deck(pilot, app)
+    assert read.task(report).state is TaskState.DONE
     assert read.task(scan.id).state is TaskState.DONE
     assert [one.state for one in read.suggestions(scan.id)] == ["accepted", "accepted", "dismissed"]
 

@@ -77,7 +77,7 @@ async def test_a_batch_from_its_question_to_its_summary(
         }
         assert "You have not looked at 2 yet." in words(dialog) and "? help" in words(dialog)
         dialog.query_one("#rows").move_to_key("P2")  # type: ignore[attr-defined]
-        await at.press("+", "m", "enter")
+        await at.press("+", "enter")
         assert dialog.taken == [] and dialog._stage == "asking", "no other reason is taken away"
         await at.press("question_mark")
         await at.until(lambda: isinstance(at.app.screen, HelpScreen), "the help")
@@ -103,9 +103,7 @@ async def test_a_batch_from_its_question_to_its_summary(
 
         git(reviewing.repository, "config", "user.name", "A Developer")
         dialog = await asked(at)
-        dialog.query_one("#rows").move_to_key("P3")  # type: ignore[attr-defined]
-        await at.press("m")
-        await at.until(lambda: at.proposal("P3").seen, "the mark")
+        await at.press("+")
         assert [candidate.id for candidate in dialog.taken] == ["P3"]
         await at.press("+")
         assert "Approve 2 proposals?" in words(dialog)
@@ -196,7 +194,7 @@ async def test_a_batch_is_rejected_once_keys_answer(
         dialog = at.app.screen
         assert isinstance(dialog, BatchDialog)
         assert reasons(dialog) == dict.fromkeys(("P2", "P3", "P4", "P5"), "not seen")
-        await at.press("enter", "+", "m")
+        await at.press("enter", "+")
         assert dialog.taken == [] and at.proposal("P2").decision is None, "keys are dead at first"
         dialog._arm()
         await at.press("+", "+", "+")

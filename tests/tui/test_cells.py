@@ -13,7 +13,6 @@ from navigator.model.text import is_unsafe
 from navigator.tui.widgets.cells import (
     LONG,
     bar,
-    clip,
     cropped,
     display,
     display_enough,
@@ -22,11 +21,10 @@ from navigator.tui.widgets.cells import (
     fit_left,
     justified,
     length,
-    right,
     rows_needed,
     wrap,
-    wrap_words,
 )
+from navigator.tui.widgets.markdown import wrap_words
 from tests.tui.diff.samples import TEXT
 
 anything = st.text(max_size=40)
@@ -37,16 +35,6 @@ def test_fit_is_as_wide_as_asked_and_safe(text: str, width: int) -> None:
     made = fit(text, width)
     assert cell_len(made) == width
     assert not is_unsafe(made)
-
-
-@given(anything, st.integers(0, 30))
-def test_right_is_as_wide_as_asked(text: str, width: int) -> None:
-    assert cell_len(right(text, width)) == width
-
-
-@given(anything, st.integers(0, 30))
-def test_clip_is_never_wider(text: str, width: int) -> None:
-    assert cell_len(clip(text, width)) <= width
 
 
 @given(st.lists(st.tuples(st.text("ab日", max_size=9), st.just("")), max_size=4), st.integers(20, 60))
@@ -120,11 +108,6 @@ def test_prose_keeps_its_words_and_its_width(text: str, width: int) -> None:
         assert all(cell_len(row) <= width for row in rows)
 
 
-@given(TEXT, st.integers(0, 30))
-def test_fitting_keeps_the_width(text: str, width: int) -> None:
-    assert cell_len(fit_left(display(text), width)) <= width
-
-
 def test_fitting_keeps_the_end_of_a_path() -> None:
     assert fit_left("a/very/long/path/name.py", 10) == "…h/name.py"
 
@@ -149,13 +132,3 @@ def test_some_characters_are_displayed_as_at_the_start_of_the_whole(text: str, u
     long = text * (LONG // max(1, len(text)) + 2)
     for line in (text, long):
         assert display(line).startswith(display(line, upto))
-
-
-@given(TEXT, WIDTHS)
-def test_long_lines_wrap_without_loss_within_the_width(text: str, width: int) -> None:
-    shown = display(text * (LONG // max(1, len(text)) + 2))
-    breaks = (*wrap(shown, width), len(shown))
-    rows = [shown[start:stop] for start, stop in pairwise(breaks)]
-    assert "".join(rows) == shown
-    if width > 1:
-        assert all(cell_len(row) <= width for row in rows)

@@ -19,9 +19,8 @@ from navigator.sheet.waiting import card_seconds
 from navigator.tui.app import NavigatorApp
 from navigator.tui.base import DecideAll, OpenProposal
 from navigator.tui.deck import DeckScreen, pane_heights
-from navigator.tui.deck_rows import CARD_ORDERS, IS
+from navigator.tui.deck_rows import CARD_ORDERS
 from navigator.tui.dialogs import ConfirmDialog, HelpScreen
-from navigator.tui.keys import ACTIONS
 from navigator.tui.theme import THEMES
 from navigator.tui.welcome import AddProjectsScreen, FirstRunScreen
 from navigator.tui.widgets.page import Page
@@ -87,6 +86,10 @@ async def test_lists_are_walked_filtered_and_sorted(deck: Any) -> None:
         assert keys_of(screen) == ["P163", "P164", "P166", "P167", "P168"]
         await pilot.press("enter")
         assert screen.focused_pane == "inbox" and not isinstance(screen.focused, Input)
+        for word, rows in (("is:confirm", ["P162"]), ("is:fail retry", []), ("is:self", ["P168"])):
+            screen.query_one("#filter", Input).value = word
+            await pilot.pause()
+            assert keys_of(screen) == rows, word
         await pilot.press("escape")
 
         for _ in range(len(CARD_ORDERS) - 1):
@@ -299,8 +302,3 @@ async def test_a_store_that_cannot_be_read_stays_said(make_app: AppMaker, state:
         assert "cannot be read" in shown and "navigator.db is damaged" in shown
         state.database.write_bytes(whole)
         await until(pilot, lambda: app.snapshot.loaded and not app.snapshot.problem)
-
-
-def test_the_help_of_the_filter_names_every_word() -> None:
-    words = ACTIONS["deck.search"].help.partition("is:WORD (")[2].rstrip(").").split(", ")
-    assert sorted(words) == sorted(IS)

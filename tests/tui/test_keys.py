@@ -23,7 +23,6 @@ from navigator.tui.keys import (
     Keymap,
     clashes,
     in_group,
-    in_scope,
     key_name,
     load_keymap,
     shown_key,
@@ -114,11 +113,6 @@ def test_keys_survive_the_way_to_textual_and_back() -> None:
     assert shown_key("full_stop") == "."
 
 
-def test_the_footer_has_help_everywhere() -> None:
-    for scope in ("deck", "review", "compose", "stats", "fleet"):
-        assert "app.help" in {action.id for action in in_scope(scope) if action.footer}
-
-
 def test_the_page_of_keys_is_current() -> None:
     page = Path(__file__).parents[2] / "docs" / "keys.md"
     assert page.read_text(encoding="utf-8") == keys_page(), "python -m tests.tui.keys_page > docs/keys.md"
@@ -136,10 +130,6 @@ def written(tmp_path: Path, text: str) -> Keymap:
     path = tmp_path / "keys.toml"
     path.write_text(text, encoding="utf-8")
     return load_keymap(path)
-
-
-def test_no_file_no_change(tmp_path: Path) -> None:
-    assert load_keymap(tmp_path / "absent.toml") == Keymap()
 
 
 def test_keys_are_taken_as_people_write_them(tmp_path: Path) -> None:

@@ -36,20 +36,12 @@ def swaps(*loads: float) -> list[Swap]:
     ]
 
 
-def test_the_bar_goes_by_measured_phases() -> None:
+def test_the_bar_goes_by_what_swaps_took_and_waits_for_one_that_takes_longer() -> None:
     progress = SwapProgress("generator", "reviewer", begun=100.0, phase="stop", phase_begun=100.0)
-    half_stopped = swap_bar(progress, swaps(8, 8, 18), now=101.0)
-    assert half_stopped.share == pytest.approx(0.1)
-    assert half_stopped.left == pytest.approx(9)
-    loading = replace(progress, phase="load", phase_begun=102.0, done=(("stop", 2.0),))
-    assert swap_bar(loading, swaps(8, 8, 18), now=106.0).share == pytest.approx(0.6)
-
-
-def test_the_bar_waits_for_a_phase_that_takes_longer() -> None:
-    loading = SwapProgress("generator", "reviewer", 100.0, "load", 102.0, (("stop", 2.0),))
-    late = swap_bar(loading, swaps(8), now=150.0)
-    assert late.share < 1
-    assert late.left == 0
+    early = swap_bar(progress, swaps(8, 8, 18), now=101.0)
+    assert (early.share, early.left) == (pytest.approx(0.1), pytest.approx(9))
+    late = swap_bar(progress, swaps(8), now=150.0)
+    assert late.share < 1 and late.left == 0
 
 
 def test_swaps_of_another_direction_or_that_failed_say_nothing() -> None:

@@ -21,11 +21,10 @@ from navigator.store.database import open_reader, open_writer
 from navigator.store.reads.reader import Reader
 from navigator.tui.app import NavigatorApp
 from navigator.tui.base import OpenProposal
-from navigator.tui.dialogs import ConfirmDialog, NoteDialog, PickDialog
+from navigator.tui.dialogs import ConfirmDialog, Editor, NoteDialog, PickDialog
 from navigator.tui.review.context import finding_notes
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.review.words import DetailsDialog
-from navigator.tui.widgets.panels import WritingArea
 from navigator.tui.widgets.screen import Dialog, KeyBar
 from tests.journey.support import git
 from tests.tui.driving import go_to_finding, loaded, until
@@ -316,7 +315,7 @@ async def test_what_is_typed_is_never_lost(reviewing: Reviewing) -> None:
         await at.until(lambda: at.app.screen is at.screen, "Review again")
         await at.until(lambda: bool(at.screen.context and at.screen.context.drafts), "the draft, read again")
         await at.press("c")
-        assert (await at.dialog(NoteDialog)).query_one(WritingArea).text == "half a thou"
+        assert (await at.dialog(NoteDialog)).query_one(Editor).text == "half a thou"
         await at.type("ght")
     # The terminal is closed in the middle of the word.
     reader = Reader(open_reader(reviewing.paths.database))
@@ -324,7 +323,7 @@ async def test_what_is_typed_is_never_lost(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         at.screen.diff.move_to("billing/totals.py", "new", 29)
         await at.press("c")
-        assert (await at.dialog(NoteDialog)).query_one(WritingArea).text == "half a thought"
+        assert (await at.dialog(NoteDialog)).query_one(Editor).text == "half a thought"
 
 
 # Deciding
@@ -391,7 +390,7 @@ async def test_rejecting_here_and_elsewhere(reviewing: Reviewing) -> None:
         for character in "rnot":  # what is typed while a dialog opens is in its note
             at.app.post_message(Key(character, character))
         dialog = await at.dialog(NoteDialog)
-        await at.until(lambda: dialog.query_one(WritingArea).text == "not", "the note")
+        await at.until(lambda: dialog.query_one(Editor).text == "not", "the note")
         await at.press("enter", *"now", "ctrl+s")
         await at.until(lambda: at.proposal("P5").decision is not None)
         decision = at.proposal("P5").decision
@@ -427,7 +426,7 @@ async def test_send_back_takes_the_comments_along_and_needs_words(reviewing: Rev
         await at.press("b")
         dialog = await at.dialog(NoteDialog)
         assert any("billing/totals.py:29  use Decimal" in line for line in dialog._lines)
-        assert dialog.query_one(WritingArea).text == "mind", "the draft of the note came back"
+        assert dialog.query_one(Editor).text == "mind", "the draft of the note came back"
         await at.press("ctrl+s")
         await at.until(lambda: at.read().task(reviewing.task).state is TaskState.QUEUED)
         task = at.read().task(reviewing.task)

@@ -9,15 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from navigator.model.errors import Conflict, MissingPart, NavigatorError
 from navigator.model.models import Finding, Project, Proposal, Review, Task
-from navigator.model.states import Complexity, Criterion, FindingKind, Severity, TaskKind, TaskState, Verdict
+from navigator.model.states import Criterion, FindingKind, Severity, TaskState, Verdict
 from navigator.tui import prefs as drafts
 from navigator.tui.compose import Sheet
-from navigator.tui.dialogs import best
 from navigator.tui.prefs import DraftKeeper
 from navigator.tui.review.context import REMARK, ReviewContext, finding_notes, found_again
 from navigator.tui.review.words import warning_lines
@@ -35,68 +32,9 @@ def test_a_quote_is_found_nearest_to_where_it_stood() -> None:
     assert found_again(LINES, "   ", 3) is None
 
 
-@given(st.lists(st.text(max_size=4), max_size=12), st.text(max_size=4), st.integers(1, 20))
-def test_what_is_found_again_says_what_was_quoted(lines: list[str], quote: str, line: int) -> None:
-    found = found_again(lines, quote, line)
-    if found is None:
-        assert not quote.strip() or all(text.strip() != quote.strip() for text in lines)
-    else:
-        assert lines[found - 1].strip() == quote.strip()
-
-
-def test_better_places_come_first() -> None:
-    names = [
-        "docs/total.md",
-        "billing/subtotals.py",
-        "billing/totals.py",
-        "tests/test_totals.py",
-        "tools/a/l.py",
-    ]
-    assert best("totals", names)[0] == "billing/totals.py"
-    assert best("bill tot", names) == ["billing/totals.py", "billing/subtotals.py"]
-    assert best("", names) == names
-
-
-@given(
-    st.builds(
-        Sheet,
-        text=st.text(max_size=40),
-        projects=st.lists(st.text(min_size=1, max_size=5), max_size=3).map(tuple),
-        kind=st.sampled_from(TaskKind),
-        complexity=st.sampled_from(Complexity),
-        priority=st.integers(-9, 9),
-        files=st.lists(st.text(min_size=1, max_size=5), max_size=3).map(tuple),
-    )
-)
-def test_a_sheet_comes_back_from_its_draft(sheet: Sheet) -> None:
-    held = sheet.draft()
-    assert Sheet.from_draft(held) == (sheet if held else Sheet())
-    assert held or not sheet.text.strip()
-
-
 def test_a_draft_that_is_no_sheet_is_a_text() -> None:
     assert Sheet.from_draft("plain words") == Sheet(text="plain words")
     assert Sheet.from_draft('{"text": 1}') == Sheet(text='{"text": 1}')
-
-
-async def test_drafts_are_written_once_typing_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drafts, "PAUSE", 0.01)
-    written: list[dict[str, Any]] = []
-
-    async def request(op: str, args: dict[str, Any]) -> None:
-        written.append(args)
-
-    keeper = DraftKeeper(request, lambda told: None)
-    keeper.seed("k", "ab")
-    keeper.keep("k", "ab")
-    for text in ("abc", "abcd"):
-        keeper.keep("k", text)
-    while not written:
-        await asyncio.sleep(0.005)
-    assert written == [{"key": "k", "text": "abcd"}]
-    keeper.keep("k", "")
-    await keeper.close()
-    assert written[-1] == {"key": "k", "text": ""}
 
 
 async def test_a_draft_that_cannot_be_written_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:

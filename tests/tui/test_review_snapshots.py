@@ -73,13 +73,6 @@ async def taking(pilot: Pilot[Any]) -> None:
     await painted(pilot)
 
 
-async def policy(pilot: Pilot[Any]) -> None:
-    await to_review(pilot, "P4")
-    await pilot.press("a")
-    await until(pilot, lambda: isinstance(pilot.app.screen, Dialog) and pilot.app.screen.ready)
-    await painted(pilot)
-
-
 async def batch(pilot: Pilot[Any]) -> None:
     await to_review(pilot)
     app = cast("NavigatorApp", pilot.app)
@@ -119,7 +112,7 @@ def test_review(
 
 
 @pytest.mark.parametrize(
-    "script", [batch, compose, files, policy, taking, chosen_split], ids=lambda script: script.__name__
+    "script", [batch, compose, files, taking, chosen_split], ids=lambda script: script.__name__
 )
 def test_states(snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script) -> None:
     assert snap_compare(made(reviewing, "navigator-dark"), terminal_size=(100, 30), run_before=script)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
@@ -135,27 +132,6 @@ async def test_cursor_and_selection_follow_their_rows() -> None:
         assert app.list.selected_rows == []
         await pressed(pilot, "space")
         assert app.list.clear_selection() and not app.list.clear_selection()
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10_000))
-def test_a_cursor_is_always_on_a_row(seed: int) -> None:
-    dice = random.Random(seed)
-    rows = RowList[str](str, lambda row, width: [(row, "")], selectable=True)
-    for _ in range(30):
-        rows.set_rows([f"row {number}" for number in dice.sample(range(40), dice.randrange(40))])
-        for _ in range(dice.randrange(4)):
-            dice.choice(
-                [
-                    rows.action_down,
-                    rows.action_up,
-                    rows.action_last,
-                    rows.action_select,
-                    rows.action_select_all,
-                ]
-            )()
-        assert (rows.current is None) == (not rows.rows)
-        assert rows.selection <= set(rows.rows)
 
 
 PLAIN = Card(

@@ -97,14 +97,6 @@ def test_a_signal_leaves_the_terminal_as_it_was(state: StatePaths, number: signa
         assert terminal.written.rindex(b"\x1b[?25h") > terminal.written.rindex(b"WAITING FOR YOU")
 
 
-def test_q_leaves(state: StatePaths) -> None:
-    with screens(state) as terminal:
-        terminal.read(until=b"WAITING FOR YOU")
-        os.write(terminal.fd, b"q")
-        assert terminal.ended() == 0
-        assert _LEAVE_ALTERNATE in terminal.written
-
-
 def test_a_closed_terminal_ends_the_screens(state: StatePaths) -> None:
     with screens(state) as terminal:
         terminal.read(until=b"WAITING FOR YOU")
@@ -136,7 +128,7 @@ def test_nothing_raw_of_what_others_wrote_reaches_the_terminal(empty_state: Stat
         os.write(terminal.fd, b"G\r")
         terminal.read(until=b"Report")  # the deck says REPORT
         os.write(terminal.fd, b"q")
-        terminal.ended()
+        assert terminal.ended() == 0 and _LEAVE_ALTERNATE in terminal.written
         text = terminal.written.decode("utf-8", "replace")
     assert "<U+202E>" in text and "<U+200B>" in text and "<U+009B>" in text
     assert "]52;c;b3duZWQ=" in text
@@ -163,16 +155,6 @@ def test_whatever_comes_is_inert_and_no_wider(parts: list[str]) -> None:
 def test_clean_lines_are_not_copied() -> None:
     segments = [Segment("plain"), Segment(" text ▰ 日本")]
     assert InertFilter().apply(segments, BLACK) is segments
-
-
-def test_blanks_make_room_before_text_does() -> None:
-    made = InertFilter().apply([Segment("a\u200bb"), Segment(" " * 12), Segment("end")], BLACK)
-    assert "".join(segment.text for segment in made) == "a<U+200B>b" + " " * 4 + "end"
-
-
-def test_the_clipboard_is_bounded() -> None:
-    assert terminal.clipboard_sequence("hi") == "\x1b]52;c;aGk=\x07"
-    assert terminal.clipboard_sequence("x" * 60_000) is None
 
 
 def test_a_notification_carries_no_escape_of_its_text() -> None:

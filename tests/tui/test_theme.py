@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.style import Style
 from textual.color import Color
-from textual.theme import BUILTIN_THEMES, Theme
+from textual.theme import Theme
 
 from navigator.tui.theme import DEFAULT_THEME, THEMES, DiffPalette, palette_for
 
@@ -72,12 +72,3 @@ def test_the_ansi_palette_uses_only_the_terminals_own_colours() -> None:
     for style in (*reading_styles(palette), palette.faint, palette.cursor_bar, palette.unsafe):
         for color in (style.color, style.bgcolor):
             assert color is None or color.is_default or (color.number is not None and color.number < 8)
-
-
-@pytest.mark.parametrize(
-    ("name", "fits"),
-    [("nord", "navigator-dark"), ("textual-light", "navigator-light"), ("ansi-dark", "navigator-ansi")],
-)
-def test_other_themes_get_the_palette_that_fits(name: str, fits: str) -> None:
-    expected = next(theme for theme in THEMES if theme.name == fits)
-    assert palette_for(BUILTIN_THEMES[name]) == palette_for(expected)

@@ -12,33 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from navigator.journey.reviewing.answer import (
-    Addressed,
-    RawFinding,
-    RawReview,
-    UnreadableReview,
-    clipped,
-    read_review,
-)
+from navigator.journey.reviewing.answer import RawFinding, RawReview, clipped
 from navigator.journey.reviewing.quotes import find_quote, fold_unicode, sentences
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.models import Finding
 from navigator.model.states import FindingKind, ReproductionOutcome, Severity, Verdict
-
-__all__ = [
-    "BLOCKING",
-    "Addressed",
-    "RawFinding",
-    "RawReview",
-    "Shown",
-    "UnreadableReview",
-    "blocks",
-    "derive_verdict",
-    "ground",
-    "ground_one",
-    "read_review",
-    "weighs",
-]
 
 BLOCKING = frozenset({Severity.BLOCKER, Severity.MAJOR})
 

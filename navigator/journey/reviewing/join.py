@@ -254,11 +254,9 @@ def stands(before: Finding, shown: Shown) -> bool:
 
 def is_again(finding: Finding, before: Finding) -> bool:
     """Whether a finding says once more what an earlier one said: of the same file, with the same words or the same quote."""
-    same_quote = (
-        finding.kind is before.kind and finding.side == before.side and _same(finding.quote, before.quote)
+    same_quote = (finding.kind, finding.side, fold_unicode(finding.quote)) == (
+        before.kind,
+        before.side,
+        fold_unicode(before.quote),
     )
     return finding.path == before.path and (fold(finding.message) == fold(before.message) or same_quote)
-
-
-def _same(one: str, other: str) -> bool:
-    return fold_unicode(one) == fold_unicode(other)

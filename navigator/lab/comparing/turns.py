@@ -18,8 +18,7 @@ from navigator.journey.drafting import Draft, NotApplied, draft, title_of
 from navigator.journey.prompts.assemble import prompt_for
 from navigator.journey.prompts.material import findings_block, worth_sending
 from navigator.journey.review import answer_room, conclude, plan_review, read_answer
-from navigator.journey.reviewing.answer import review_schema, said_by
-from navigator.journey.reviewing.grounding import UnreadableReview
+from navigator.journey.reviewing.answer import UnreadableReview, review_schema, said_by
 from navigator.journey.reviewing.join import Answered
 from navigator.journey.reviewing.prompt import ReviewPromptDependencies
 from navigator.journey.subject import Change, read_subject

@@ -14,7 +14,7 @@ from navigator.model.models import CheckResult, Model
 from navigator.model.records import ExamAnswer, ExamCount, ExamItem, ExamPair, ExamTrial, VerdictCount
 from navigator.model.states import Criterion
 from navigator.store.reads.queries import OWN_FAULT, Queries
-from navigator.store.schema import from_row, from_rows
+from navigator.store.schema import from_row
 
 SIZES = (0, 10, 50, 150)
 """Lower ends of the buckets of changed lines: published reviewers differ most between below 10 and above 150."""
@@ -57,16 +57,16 @@ class ExamReads(Queries):
     def exam_items(self, *, retired: bool = False) -> list[ExamItem]:
         """The items that are asked, oldest first; with `retired` all of them."""
         where = "" if retired else " WHERE retired = ''"
-        return from_rows(ExamItem, self._all(f"SELECT * FROM exam_items{where} ORDER BY id"))
+        return self._models(ExamItem, f"SELECT * FROM exam_items{where} ORDER BY id")
 
     def exam_answers(self) -> list[ExamAnswer]:
         """Every answer, oldest first."""
-        return from_rows(ExamAnswer, self._all("SELECT * FROM exam_answers ORDER BY id"))
+        return self._models(ExamAnswer, "SELECT * FROM exam_answers ORDER BY id")
 
     def exam_trials(self, project_id: int) -> list[ExamTrial]:
         """What was tried to make items of a project's changes, oldest first."""
-        return from_rows(
-            ExamTrial, self._all("SELECT * FROM exam_trials WHERE project_id = ? ORDER BY id", project_id)
+        return self._models(
+            ExamTrial, "SELECT * FROM exam_trials WHERE project_id = ? ORDER BY id", project_id
         )
 
     def exam_item(self, item_id: int) -> ExamItem:
@@ -93,21 +93,19 @@ class ExamReads(Queries):
         """The answers under this version of the prompt, without their findings, oldest first."""
         columns = "id, item_id, verdict, precedents, role, model, at"
         rows = f"SELECT {columns} FROM exam_answers WHERE prompt_version = ? ORDER BY id"
-        return from_rows(ExamAnswer, self._all(rows, prompt_version))
+        return self._models(ExamAnswer, rows, prompt_version)
 
     def exam_counts(self, since: str = "") -> list[ExamCount]:
         """Answers from a UTC time on, by model, version of the prompt, and all that they are scored by."""
-        return from_rows(
+        return self._models(
             ExamCount,
-            self._all(
-                f"SELECT a.model, a.prompt_version, i.source, i.faulty, {_SIZE} ELSE 0 END AS size,"
-                " i.path <> '' AS placed, a.verdict, a.named, count(*) AS n, sum("
-                f"{_TOKENS.format('prompt')} + {_TOKENS.format('completion')}) AS tokens,"
-                " sum(coalesce(json_extract(a.usage, '$.seconds'), 0)) AS seconds, max(a.at) AS newest"
-                " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id WHERE a.at >= ?"
-                f" AND a.role = 'reviewer' AND a.id = ({_COUNTS.format('a')}) GROUP BY 1, 2, 3, 4, 5, 6, 7, 8",
-                since,
-            ),
+            f"SELECT a.model, a.prompt_version, i.source, i.faulty, {_SIZE} ELSE 0 END AS size,"
+            " i.path <> '' AS placed, a.verdict, a.named, count(*) AS n, sum("
+            f"{_TOKENS.format('prompt')} + {_TOKENS.format('completion')}) AS tokens,"
+            " sum(coalesce(json_extract(a.usage, '$.seconds'), 0)) AS seconds, max(a.at) AS newest"
+            " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id WHERE a.at >= ?"
+            f" AND a.role = 'reviewer' AND a.id = ({_COUNTS.format('a')}) GROUP BY 1, 2, 3, 4, 5, 6, 7, 8",
+            since,
         )
 
     def exam_pairs(self, which: str, since: str = "") -> list[ExamPair]:
@@ -126,7 +124,7 @@ class ExamReads(Queries):
             " AND b.prompt_version = a.prompt_version"
             f" WHERE a.at >= ? AND a.role = 'reviewer' AND {where} GROUP BY 1, 2, 3, 4, 5"
         )
-        return from_rows(ExamPair, self._all(rows, since))
+        return self._models(ExamPair, rows, since)
 
     def exam_failed_calls(self, item_id: int, prompt_version: str) -> int:
         """Calls for an item under a version of the prompt that ended without an answer for a reason of their own."""
@@ -202,20 +200,18 @@ class ExamReads(Queries):
 
     def newest_verdicts(self, model: str, prompt_version: str, since: str = "") -> list[VerdictCount]:
         """The newest first verdicts on first proposals by one reviewer, `_NEWEST` at most, as the revise rate counts them."""
-        return from_rows(
+        return self._models(
             VerdictCount,
-            self._all(
-                "SELECT model, prompt_version, verdict, self_review, count(*) AS n FROM (SELECT r.model,"
-                " r.prompt_version, r.verdict, r.self_review FROM reviews r"
-                " CROSS JOIN proposals a ON a.id = r.proposal_id WHERE r.model = ? AND r.prompt_version = ?"
-                " AND r.at >= ? AND r.counted = 1 AND r.role = 'reviewer' AND a.attempt = 0 AND a.round = 0"
-                " AND a.parent IS NULL AND a.way <> 'existing'"
-                " ORDER BY r.id DESC LIMIT ?) GROUP BY 1, 2, 3, 4",
-                model,
-                prompt_version,
-                since,
-                _NEWEST,
-            ),
+            "SELECT model, prompt_version, verdict, self_review, count(*) AS n FROM (SELECT r.model,"
+            " r.prompt_version, r.verdict, r.self_review FROM reviews r"
+            " CROSS JOIN proposals a ON a.id = r.proposal_id WHERE r.model = ? AND r.prompt_version = ?"
+            " AND r.at >= ? AND r.counted = 1 AND r.role = 'reviewer' AND a.attempt = 0 AND a.round = 0"
+            " AND a.parent IS NULL AND a.way <> 'existing'"
+            " ORDER BY r.id DESC LIMIT ?) GROUP BY 1, 2, 3, 4",
+            model,
+            prompt_version,
+            since,
+            _NEWEST,
         )
 
 
@@ -250,9 +246,7 @@ class PrecedentReads(Queries):
     def precedents(self, project_id: int) -> list[Precedent]:
         """Those of a project that hold."""
         where = "project_id = ? AND ended = ''"
-        return from_rows(
-            Precedent, self._all(f"SELECT * FROM precedents WHERE {where} ORDER BY id", project_id)
-        )
+        return self._models(Precedent, f"SELECT * FROM precedents WHERE {where} ORDER BY id", project_id)
 
     def precedents_of(self, proposal: str) -> list[Precedent] | None:
         """Those that a proposal's review is shown, whatever became of them since; None where it was not asked for yet."""
@@ -260,4 +254,4 @@ class PrecedentReads(Queries):
         if held is None:
             return None
         rows = "SELECT * FROM precedents WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
-        return from_rows(Precedent, self._all(rows, held))
+        return self._models(Precedent, rows, held)

@@ -39,8 +39,9 @@ class LedgerReads(Queries):
 
     def events(self, after_seq: int = 0, limit: int = 1000) -> list[Event]:
         """Events after a sequence number, in order, at most `limit`."""
-        found = self._all("SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ?", after_seq, limit)
-        return from_rows(Event, found)
+        return self._models(
+            Event, "SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ?", after_seq, limit
+        )
 
     def drafts(self, prefix: str = "") -> dict[str, str]:
         """Unfinished texts by key, of the keys that begin with `prefix`."""
@@ -60,18 +61,17 @@ class LedgerReads(Queries):
 
     def swaps(self, limit: int | None = None, *, since: str = "") -> list[Swap]:
         """Swaps, newest first; with `since` (a UTC time) only those that began from then on."""
-        found = self._all(f"SELECT * FROM swaps WHERE started >= ? ORDER BY id DESC{limited(limit)}", since)
-        return from_rows(Swap, found)
+        return self._models(
+            Swap, f"SELECT * FROM swaps WHERE started >= ? ORDER BY id DESC{limited(limit)}", since
+        )
 
     def batches(self) -> list[Batch]:
         """Batches in the order they began."""
-        found = self._all("SELECT * FROM batches ORDER BY started, name")
-        return from_rows(Batch, found)
+        return self._models(Batch, "SELECT * FROM batches ORDER BY started, name")
 
     def journal_pending(self) -> list[JournalEntry]:
         """Landings begun and not closed."""
-        found = self._all("SELECT * FROM journal WHERE closed IS NULL ORDER BY id")
-        return from_rows(JournalEntry, found)
+        return self._models(JournalEntry, "SELECT * FROM journal WHERE closed IS NULL ORDER BY id")
 
     # Model calls
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
 from navigator.model.errors import NotFound
 from navigator.model.ids import TaskId, number_of, task_id
 from navigator.model.json_text import read_json
-from navigator.model.models import Event, Model, Proposal, Review, Uncertainty, Usage
+from navigator.model.models import Event, Model, Proposal, Review, Uncertainty, Usage, age_seconds
 from navigator.model.records import AgentTurn
+from navigator.model.snapshot import TaskView
 from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN, Queries
 from navigator.store.reads.statistics import ReproductionReads
@@ -34,33 +35,6 @@ class RepairCall(Model):
     purpose: str
     seq: int
     prompt_version: str
-
-
-class LoopTask(Model):
-    """What the scheduler has to know of a task; its texts stay in the database. `updated` is a UTC time.
-
-    `wrote` is the role whose answer the present attempt continues; None where nothing is written yet, or the task
-    starts again. `escalated`: its next reading was asked for by name.
-    `reviewed`: it is in `checking` for the tests of its findings, which have no effect on any model's work. `doubt`: the mean
-    entropy of the proposal that waits for its review; 0 where it is not known.
-    """
-
-    id: TaskId
-    order: int
-    project_id: int
-    state: TaskState
-    priority: int
-    attempt: int
-    round: int
-    files: frozenset[str]
-    updated: str
-    kind: TaskKind
-    complexity: Complexity
-    wrote: Role | None = None
-    reviewed: bool = False
-    escalated: bool = False
-    group: TaskId = ""
-    doubt: float = 0.0
 
 
 class Predecessor(Model):
@@ -98,18 +72,44 @@ _DOUBT = (
 class LoopReads(ReproductionReads):
     """Queries that the conductor's stages ask."""
 
-    def loop_tasks(self, states: Collection[TaskState]) -> list[LoopTask]:
-        """The tasks in these states that wait for no other task, in the order they were given. Asked at every step: reads no
-        text of a task."""
+    def loop_tasks(
+        self, states: Collection[TaskState], writer: Callable[[TaskKind, Complexity], Role]
+    ) -> list[TaskView]:
+        """The tasks in these states that wait for no other task, in the order they were given; `since` is counted from now, so
+        it is below 0. Asked at every step: reads no text of a task.
+
+        Args:
+            writer: the role that writes a task of which nothing is written yet.
+        """
         found = self._all(
-            'SELECT id, id AS "order", project_id, state, priority, attempt, round, files, updated, kind, complexity,'
-            f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END AS wrote, variant_of AS \"group\","
+            "SELECT id, project_id, state, priority, round, files, updated, kind, complexity,"
+            f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END AS wrote, variant_of,"
             f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END AS reviewed, escalated <> '' AS escalated,"
             f" CASE WHEN state = 'awaiting_review' THEN ({_DOUBT}) ELSE 0.0 END AS doubt FROM tasks t"
             f" WHERE state IN ({', '.join('?' * len(states))}) AND NOT {BLOCKED} ORDER BY id",
             *(state.value for state in states),
         )
-        return from_rows(LoopTask, found)
+        return [
+            TaskView(
+                id=task_id(row["id"]),
+                project_id=row["project_id"],
+                state=TaskState(row["state"]),
+                priority=row["priority"],
+                order=row["id"],
+                round=row["round"],
+                since=-age_seconds(row["updated"]),
+                files=frozenset(read_json(row["files"])),
+                kind=TaskKind(row["kind"]),
+                writer=Role(row["wrote"])
+                if row["wrote"]
+                else writer(TaskKind(row["kind"]), Complexity(row["complexity"])),
+                reviewed=bool(row["reviewed"]),
+                escalated=bool(row["escalated"]),
+                group=task_id(row["variant_of"]) if row["variant_of"] else "",
+                doubt=row["doubt"],
+            )
+            for row in found
+        ]
 
     def blocked_tasks(self) -> int:
         """How many queued tasks wait for another one."""
@@ -117,12 +117,12 @@ class LoopReads(ReproductionReads):
 
     def predecessors(self, identifier: str) -> list[Predecessor]:
         """The tasks that one comes after, in the order they were named."""
-        found = self._all(
+        return self._models(
+            Predecessor,
             f"SELECT o.id, o.project_id, p.name AS project, o.state, {MET} AS met FROM tasks t, {LINKED}"
             " JOIN projects p ON p.id = o.project_id WHERE t.id = ? ORDER BY j.key",
             number_of(identifier, "T"),
         )
-        return from_rows(Predecessor, found)
 
     def successors(self, identifier: str) -> list[str]:
         """The tasks that come right after one, by id."""
@@ -170,7 +170,7 @@ class LoopReads(ReproductionReads):
         return frozenset(task_id(row["task_id"]) for row in found)
 
     def wrote(self, identifier: str) -> Role | None:
-        """The role whose answer a task's present attempt continues; see `LoopTask.wrote`."""
+        """The role whose answer a task's present attempt continues; None where nothing is written yet."""
         found = self._all(
             f"SELECT ({_WROTE}) AS role FROM tasks t WHERE id = ? AND state <> 'queued'",
             number_of(identifier, "T"),
@@ -285,19 +285,18 @@ class LoopReads(ReproductionReads):
 
     def task_events(self, identifier: str) -> list[Event]:
         """Everything that happened to a task, in order."""
-        found = self._all(
-            "SELECT * FROM events WHERE task_id = ? ORDER BY seq", task_id(number_of(identifier, "T"))
+        return self._models(
+            Event, "SELECT * FROM events WHERE task_id = ? ORDER BY seq", task_id(number_of(identifier, "T"))
         )
-        return from_rows(Event, found)
 
     def events_of(self, kinds: Collection[str], after: int) -> list[Event]:
         """Events of some kinds after a sequence number, in order."""
-        found = self._all(
+        return self._models(
+            Event,
             f"SELECT * FROM events WHERE seq > ? AND kind IN ({', '.join('?' * len(kinds))}) ORDER BY seq",
             after,
             *kinds,
         )
-        return from_rows(Event, found)
 
     def last_number(self, table: str) -> int:
         """The highest id in `calls`, `proposals`, `swaps` or `exam_answers`; 0 where there is none."""

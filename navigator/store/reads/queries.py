@@ -6,13 +6,17 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from navigator.model.ids import number_of
 from navigator.model.states import Role
 from navigator.store.database import translated
-from navigator.store.errors import damaged_row
-from navigator.store.schema import DamagedRow, clean
+from navigator.store.schema import DamagedRow, clean, from_rows
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+_M = TypeVar("_M", bound="BaseModel")
 
 WRITTEN = "purpose NOT LIKE 'review%' AND purpose NOT IN ('final', 'reproduce')"
 """A test on `calls`: what was asked for was a task's own text, not a review of one."""
@@ -60,8 +64,11 @@ class Queries:
         except sqlite3.Error as error:
             raise translated(error, database_of(self._connection)) from error
         except UnicodeDecodeError as error:
-            path = database_of(self._connection)
-            raise translated(DamagedRow(damaged_row(path) or "a text cannot be read"), path) from error
+            raise translated(DamagedRow("a text cannot be read"), database_of(self._connection)) from error
+
+    def _models(self, model: type[_M], sql: str, *values: Any) -> list[_M]:
+        """A model from each row."""
+        return from_rows(model, self._all(sql, *values))
 
     def _one(self, sql: str, *values: Any) -> Any:
         return self._all(sql, *values)[0][0]

@@ -33,7 +33,7 @@ from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import AgentReads, LoopReads
 from navigator.store.reads.queries import limited
 from navigator.store.reads.statistics import CostReads, OutcomeReads, StatisticsReads
-from navigator.store.schema import decoded, from_row, from_rows, tables, unpacked
+from navigator.store.schema import decoded, from_row, tables, unpacked
 
 _CHUNK = 500
 """Ids in one IN list; SQLite's limit of variables is 999 in old builds."""
@@ -89,8 +89,7 @@ class Reader(
     def projects(self, include_removed: bool = False) -> list[Project]:
         """All projects by name."""
         where = "" if include_removed else " WHERE removed = 0"
-        found = self._all(f"SELECT * FROM projects{where} ORDER BY name, id")
-        return from_rows(Project, found)
+        return self._models(Project, f"SELECT * FROM projects{where} ORDER BY name, id")
 
     def project(self, name_or_id: str | int, *, removed: bool = False) -> Project:
         """One project by name or number; a removed one by number only, or where `removed` allows it and no other has the name.
@@ -115,7 +114,7 @@ class Reader(
     ) -> list[Task]:
         """Tasks in the order they were given: of some states, of a project (its name or number), or the first few."""
         tests, values = _conditions("t", states, project)
-        return from_rows(Task, self._all(f"{_TASKS}{tests} ORDER BY t.id{limited(limit)}", *values))
+        return self._models(Task, f"{_TASKS}{tests} ORDER BY t.id{limited(limit)}", *values)
 
     def task(self, identifier: str) -> Task:
         """One task.
@@ -130,8 +129,9 @@ class Reader(
 
     def variants(self, first: str) -> list[Task]:
         """All variants of a task, by the id of the first one, in their order."""
-        found = self._all(f"{_TASKS} WHERE t.variant_of = ? ORDER BY t.variant", number_of(first, "T"))
-        return from_rows(Task, found)
+        return self._models(
+            Task, f"{_TASKS} WHERE t.variant_of = ? ORDER BY t.variant", number_of(first, "T")
+        )
 
     # Suggestions and baselines
 
@@ -145,24 +145,26 @@ class Reader(
         number = number_of(scan, "T")
         if attempt is None:
             attempt = self._one("SELECT max(attempt) FROM suggestions WHERE task_id = ?", number)
-        found = self._all(
-            "SELECT * FROM suggestions WHERE task_id = ? AND attempt = ? ORDER BY rank", number, attempt or 0
+        return self._models(
+            Suggestion,
+            "SELECT * FROM suggestions WHERE task_id = ? AND attempt = ? ORDER BY rank",
+            number,
+            attempt or 0,
         )
-        return from_rows(Suggestion, found)
 
     def earlier_suggestions(self, project_id: int, scan: str) -> list[Suggestion]:
         """What was suggested for a project before and is not to be suggested again by `scan`.
 
         All suggestions of other scans that were not cancelled, and of this one's earlier attempts those that were accepted.
         """
-        found = self._all(
+        return self._models(
+            Suggestion,
             "SELECT s.* FROM suggestions s JOIN tasks t ON t.id = s.task_id WHERE t.project_id = ?"
             " AND ((s.task_id <> ? AND t.state <> 'cancelled') OR s.state = ?) ORDER BY s.id",
             project_id,
             number_of(scan, "T"),
             SuggestionState.ACCEPTED.value,
         )
-        return from_rows(Suggestion, found)
 
     def baseline(self, project_id: int, tree: str, command: str, environment: str) -> Baseline | None:
         """The test result of one tree under one command and environment; None where it was never run."""

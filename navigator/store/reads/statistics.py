@@ -26,7 +26,7 @@ from navigator.model.records import (
 )
 from navigator.model.states import Judgement
 from navigator.store.reads.queries import Queries
-from navigator.store.schema import from_row, from_rows
+from navigator.store.schema import from_row
 
 _COLUMNS = {
     "writer_model": "a.model",
@@ -94,17 +94,15 @@ class VerdictReads(Queries):
             existing: count the reviews of existing changes instead, which are never pooled with proposals.
         """
         tasks = " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
-        return from_rows(
+        return self._models(
             VerdictCount,
-            self._all(
-                f'SELECT {_GROUPS[ALIASES.get(by, by)]} AS "group",'
-                f" {_VERSIONS}, r.verdict, r.stated_verdict,"
-                f" r.self_review, count(*) AS n FROM proposals a"
-                f"{tasks if by in ('kind', 'complexity', 'project') else ''}"
-                f"{_OF_EXISTING if existing else FIRST}"
-                " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10",
-                since,
-            ),
+            f'SELECT {_GROUPS[ALIASES.get(by, by)]} AS "group",'
+            f" {_VERSIONS}, r.verdict, r.stated_verdict,"
+            f" r.self_review, count(*) AS n FROM proposals a"
+            f"{tasks if by in ('kind', 'complexity', 'project') else ''}"
+            f"{_OF_EXISTING if existing else FIRST}"
+            " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10",
+            since,
         )
 
     def again_counts(self) -> tuple[int, int]:
@@ -150,17 +148,15 @@ class VerdictReads(Queries):
 
     def entropy_ranks(self, since: str = "") -> list[EntropyRanks]:
         """First verdicts against the mean entropy of the change, by writer; self-reviews are left out."""
-        return from_rows(
+        return self._models(
             EntropyRanks,
-            self._all(
-                "SELECT model, sum(revise) AS revise, sum(1 - revise) AS approve,"
-                " total(revise * place) AS revise_ranks, total(revise * bits) AS revise_sum,"
-                " total((1 - revise) * bits) AS approve_sum FROM (SELECT *, rank() OVER (PARTITION BY model"
-                " ORDER BY bits) + (count(*) OVER (PARTITION BY model, bits) - 1) / 2.0 AS place FROM ("
-                f"SELECT a.model, a.entropy_mean AS bits, r.verdict = 'REVISE' AS revise"
-                f" FROM proposals a{FIRST} AND {_READ} AND a.entropy_mean IS NOT NULL)) GROUP BY 1",
-                since,
-            ),
+            "SELECT model, sum(revise) AS revise, sum(1 - revise) AS approve,"
+            " total(revise * place) AS revise_ranks, total(revise * bits) AS revise_sum,"
+            " total((1 - revise) * bits) AS approve_sum FROM (SELECT *, rank() OVER (PARTITION BY model"
+            " ORDER BY bits) + (count(*) OVER (PARTITION BY model, bits) - 1) / 2.0 AS place FROM ("
+            f"SELECT a.model, a.entropy_mean AS bits, r.verdict = 'REVISE' AS revise"
+            f" FROM proposals a{FIRST} AND {_READ} AND a.entropy_mean IS NOT NULL)) GROUP BY 1",
+            since,
         )
 
     def sent_back_above(self, model: str, bits: float) -> tuple[int, int]:
@@ -249,15 +245,13 @@ class ReproductionReads(Queries):
 
     def judgement_counts(self, since: str = "") -> list[JudgementCount]:
         """Findings that the developer judged, by project, severity, criterion and the review's prompt."""
-        return from_rows(
+        return self._models(
             JudgementCount,
-            self._all(
-                "SELECT p.name AS project, j.severity, j.criterion, r.prompt_version, j.judgement, count(*) AS n"
-                " FROM judgements j JOIN reviews r ON r.id = j.review_id JOIN proposals a ON a.id = r.proposal_id"
-                " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
-                " WHERE j.at >= ? GROUP BY 1, 2, 3, 4, 5",
-                since,
-            ),
+            "SELECT p.name AS project, j.severity, j.criterion, r.prompt_version, j.judgement, count(*) AS n"
+            " FROM judgements j JOIN reviews r ON r.id = j.review_id JOIN proposals a ON a.id = r.proposal_id"
+            " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
+            " WHERE j.at >= ? GROUP BY 1, 2, 3, 4, 5",
+            since,
         )
 
     def _beside_findings(
@@ -309,7 +303,7 @@ class StatisticsReads(VerdictReads):
 
     def call_totals(self, since: str = "") -> list[CallTotals]:
         """Sums over ended calls by role and model."""
-        return from_rows(CallTotals, self._all(_SUMS, since))
+        return self._models(CallTotals, _SUMS, since)
 
 
 # Sums of what work took, made by the database.
@@ -339,14 +333,12 @@ class CostReads(Queries):
 
     def work_totals(self, since: str = "") -> list[WorkTotals]:
         """Ended calls by role and kind of work."""
-        return from_rows(
+        return self._models(
             WorkTotals,
-            self._all(
-                f"SELECT role, {_WORK} AS work, sum(calls) AS calls, sum(calls * (outcome = 'lost')) AS lost, {_TOKENS},"
-                f" sum(seconds) AS seconds, round(sum(busy_seconds), 3) AS busy_seconds FROM ({_CALLS})"
-                " GROUP BY 1, 2 ORDER BY 1, 2 DESC",
-                since,
-            ),
+            f"SELECT role, {_WORK} AS work, sum(calls) AS calls, sum(calls * (outcome = 'lost')) AS lost, {_TOKENS},"
+            f" sum(seconds) AS seconds, round(sum(busy_seconds), 3) AS busy_seconds FROM ({_CALLS})"
+            " GROUP BY 1, 2 ORDER BY 1, 2 DESC",
+            since,
         )
 
     def swap_totals(self, since: str = "") -> SwapTotals:
@@ -377,16 +369,14 @@ class OutcomeReads(ReproductionReads):
 
     def landed_since_looked(self, project_id: int) -> list[LandedCommit]:
         """A project's landed commits that were neither undone nor found reverted, oldest first."""
-        return from_rows(
+        return self._models(
             LandedCommit,
-            self._all(
-                'SELECT l.proposal_id, l."commit", l.ref, l.at AS landed, f.fate, f.found_as, f.at'
-                " FROM tasks t JOIN proposals a ON a.task_id = t.id AND a.state = 'landed'"
-                " JOIN landings l ON l.proposal_id = a.id AND l.state = 'landed'"
-                " LEFT JOIN fates f ON f.proposal_id = a.id"
-                " WHERE t.project_id = ? AND coalesce(f.fate, '') <> 'reverted' ORDER BY l.id",
-                project_id,
-            ),
+            'SELECT l.proposal_id, l."commit", l.ref, l.at AS landed, f.fate, f.found_as, f.at'
+            " FROM tasks t JOIN proposals a ON a.task_id = t.id AND a.state = 'landed'"
+            " JOIN landings l ON l.proposal_id = a.id AND l.state = 'landed'"
+            " LEFT JOIN fates f ON f.proposal_id = a.id"
+            " WHERE t.project_id = ? AND coalesce(f.fate, '') <> 'reverted' ORDER BY l.id",
+            project_id,
         )
 
     def landed_findings(self, project_id: int, since: str) -> list[LandedFinding]:

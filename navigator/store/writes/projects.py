@@ -15,8 +15,7 @@ from navigator.model.states import (
     SuggestionState,
     TaskKind,
     TaskState,
-    require_proposal_transition,
-    require_task_transition,
+    require_transition,
 )
 from navigator.store.schema import encoded
 from navigator.store.writes.core import TransactionCore
@@ -176,7 +175,7 @@ class TaskWrites(TransactionCore):
         """
         row = self._task_row(task_id)
         current = TaskState(row["state"])
-        require_task_transition(current, to, task=task_id)
+        require_transition(current, to, of=task_id)
         now = utc_now()
         values: dict[str, Any] = {"state": to.value, "reason": reason, "updated": now, "since": now}
         if to is TaskState.AWAITING_APPROVAL:
@@ -195,9 +194,9 @@ class TaskWrites(TransactionCore):
         """
         row = self._task_row(task_id)
         current = TaskState(row["state"])
-        require_task_transition(current, TaskState.QUEUED, task=task_id)
+        require_transition(current, TaskState.QUEUED, of=task_id)
         for proposal in self.read.proposals({ProposalState.OPEN, ProposalState.DECIDED}, task_id=task_id):
-            require_proposal_transition(proposal.state, ProposalState.SUPERSEDED, proposal=proposal.id)
+            require_transition(proposal.state, ProposalState.SUPERSEDED, of=proposal.id)
             self._update("proposals", number_of(proposal.id, "P"), {"state": ProposalState.SUPERSEDED.value})
             moved = {"from": proposal.state.value, "to": ProposalState.SUPERSEDED.value}
             self._told("proposal_state", proposal.id, moved)

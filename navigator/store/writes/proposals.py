@@ -27,7 +27,7 @@ from navigator.model.states import (
     RevisedOutcome,
     Role,
     Verdict,
-    require_proposal_transition,
+    require_transition,
 )
 from navigator.store.reads.exam import Precedent
 from navigator.store.schema import dumped, encoded, from_row
@@ -83,7 +83,7 @@ class ProposalWrites(TransactionCore):
         current = ProposalState(row["state"])
         if current is to:
             return self.read.proposal(proposal_id)
-        require_proposal_transition(current, to, proposal=proposal_id)
+        require_transition(current, to, of=proposal_id)
         if to is ProposalState.OPEN:
             self._run(
                 "UPDATE decisions SET withdrawn = 1 WHERE proposal_id = ? AND withdrawn = 0", (row["id"],)

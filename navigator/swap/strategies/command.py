@@ -8,15 +8,12 @@ is one phase, `load`.
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from navigator.config.settings import Settings
-from navigator.model.errors import ConfigError
 from navigator.model.states import Role
 from navigator.model.text import safe_line
 from navigator.process.runner import Ended, running
@@ -30,11 +27,7 @@ _STATUS_SECONDS = 10.0
 
 
 class CommandStrategy(SwapStrategy):
-    """Runs `[swap.command] argv`, or `[swap] script` split into words as a shell would.
-
-    Raises:
-        ConfigError: no command is named, or the script cannot be split.
-    """
+    """Runs `[swap.command] argv`."""
 
     name = "command"
     about = "your own program changes the model"
@@ -44,12 +37,6 @@ class CommandStrategy(SwapStrategy):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._own = self._settings.swap.command
-        self._argv = _argv(self._settings)
-
-    @classmethod
-    def check(cls, settings: Settings) -> None:
-        """A command has to be named."""
-        _argv(settings)
 
     async def resident(self) -> Role | None:
         """What the status command prints; without one, the role whose server is healthy and lists its model."""
@@ -62,7 +49,7 @@ class CommandStrategy(SwapStrategy):
         log.report(PhaseEvent("load", "begin", 0.0))
         state: PhaseState = "fail"
         try:
-            ended = await self._run(_with_role(self._argv, to), LOAD_SECONDS, script.feed)
+            ended = await self._run(_with_role(self._own.argv, to), LOAD_SECONDS, script.feed)
             script.close()
             state = "done" if ended.code == 0 else "fail"
         except TimeoutError:
@@ -131,20 +118,6 @@ class CommandStrategy(SwapStrategy):
                 hint="Correct argv under [swap.command].",
             )
         return await running([program, *argv[1:]], seconds, on_output, leaves=True)
-
-
-def _argv(settings: Settings) -> tuple[str, ...]:
-    if settings.swap.command.argv:
-        return settings.swap.command.argv
-    try:
-        words = tuple(shlex.split(settings.swap.script))
-    except ValueError:
-        words = ()
-    if not words:
-        raise ConfigError(
-            'Strategy "command" names no command.', hint="Set argv under [swap.command], a list of words."
-        )
-    return words
 
 
 def _with_role(argv: Sequence[str], role: Role) -> list[str]:

@@ -194,12 +194,8 @@ def _opcodes(old: list[str], new: list[str]) -> list[tuple[str, int, int, int, i
 
 def _common_start(old: list[str], new: list[str]) -> int:
     """How many words two lists begin with alike."""
-    count = 0
-    for one, other in zip(old, new, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
+    differs = (place for place, (one, other) in enumerate(zip(old, new, strict=False)) if one != other)
+    return next(differs, min(len(old), len(new)))
 
 
 def _weight(word: str) -> int:

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import accumulate, zip_longest
+from itertools import accumulate, repeat, zip_longest
 from typing import Literal, NamedTuple
 
 from rich.cells import cell_len
@@ -14,7 +14,8 @@ from rich.cells import cell_len
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.models import Finding
 from navigator.model.states import FindingKind, Severity
-from navigator.tui.widgets.cells import Piece, clip, cropped, display, length, rows_needed, wrap_words
+from navigator.tui.widgets.cells import Piece, clip, cropped, display, length, rows_needed
+from navigator.tui.widgets.markdown import wrap_words
 
 Side = Literal["new", "old"]
 Mode = Literal["unified", "split"]
@@ -67,24 +68,21 @@ class Anchor:
 
 
 class LineRef(NamedTuple):
-    """One diff line by its place: file, hunk within the file, line within the hunk, all from 0."""
+    """One diff line by its place: file, hunk within the file, line within the hunk, all from 0; -1 where there is none."""
 
-    file: int
-    hunk: int
-    line: int
+    file: int = -1
+    hunk: int = -1
+    line: int = -1
 
 
 @dataclass(slots=True)
 class Placement:
-    """Which annotations stand where, by index into the list that was placed.
+    """Which annotations stand where, by index into the list that was placed: under a line, else a hunk, a file, or on top.
 
     `elsewhere` holds those that do not stand under the very line they are about.
     """
 
-    top: list[int] = field(default_factory=list)
-    files: dict[int, list[int]] = field(default_factory=dict)
-    hunks: dict[tuple[int, int], list[int]] = field(default_factory=dict)
-    lines: dict[LineRef, list[int]] = field(default_factory=dict)
+    at: dict[LineRef, list[int]] = field(default_factory=dict)
     elsewhere: set[int] = field(default_factory=set)
 
 
@@ -127,21 +125,12 @@ def span_on(hunk: Hunk, side: Side) -> tuple[int, int]:
 def place(files: Sequence[FileDiff], annotations: Iterable[Annotation]) -> Placement:
     """Put each annotation as near as can be to what it is about: its line, its hunk, its file, or the top."""
     placement = Placement()
-    labels = {hunk.label: (f, h) for f, file in enumerate(files) for h, hunk in enumerate(file.hunks)}
-    ordered = sorted(enumerate(annotations), key=lambda item: _severity_rank(item[1]))
-    for index, annotation in ordered:
-        if isinstance(annotation, LineComment):
-            _place_at(placement, files, index, annotation.path, annotation.side, annotation.line, None)
-            continue
-        finding = annotation.finding
-        if not finding.anchored:
-            placement.top.append(index)
+    labels = {hunk.label: LineRef(f, h) for f, file in enumerate(files) for h, hunk in enumerate(file.hunks)}
+    for index, annotation in sorted(enumerate(annotations), key=lambda item: _severity_rank(item[1])):
+        ref = _place_of(files, labels, annotation)
+        placement.at.setdefault(ref, []).append(index)
+        if ref.line < 0:
             placement.elsewhere.add(index)
-            continue
-        # A quote of the task has no line; a quote of the context is one of the new file.
-        line = None if finding.side == "task" else finding.line
-        side: Side = "old" if finding.side == "old" else "new"
-        _place_at(placement, files, index, finding.path, side, line, labels.get(finding.hunk))
     return placement
 
 
@@ -151,28 +140,21 @@ def _severity_rank(annotation: Annotation) -> int:
     return SEVERITY_ORDER.index(annotation.finding.severity)
 
 
-def _place_at(
-    placement: Placement,
-    files: Sequence[FileDiff],
-    index: int,
-    path: str,
-    side: Side,
-    line: int | None,
-    hunk: tuple[int, int] | None,
-) -> None:
-    ref = find_line(files, path, side, line) if line is not None else None
-    if ref is not None:
-        placement.lines.setdefault(ref, []).append(index)
-        return
-    placement.elsewhere.add(index)
-    if hunk is not None:
-        placement.hunks.setdefault(hunk, []).append(index)
-        return
-    file_index = find_file(files, path)
-    if file_index is not None:
-        placement.files.setdefault(file_index, []).append(index)
-        return
-    placement.top.append(index)
+def _place_of(files: Sequence[FileDiff], labels: dict[str, LineRef], annotation: Annotation) -> LineRef:
+    hunk: LineRef | None = None
+    if isinstance(annotation, LineComment):
+        path, side, line = annotation.path, annotation.side, annotation.line
+    else:
+        finding = annotation.finding
+        if not finding.anchored:
+            return LineRef()
+        path, hunk = finding.path, labels.get(finding.hunk)
+        # A quote of the task has no line; a quote of the context is one of the new file.
+        side, line = ("old" if finding.side == "old" else "new"), finding.line
+        line = None if finding.side == "task" else line
+    found = find_line(files, path, side, line) if line is not None else None
+    file = find_file(files, path)
+    return found or hunk or (LineRef() if file is None else LineRef(file))
 
 
 # The flat list of rows that a diff becomes, and how they stack.
@@ -181,10 +163,10 @@ def _place_at(
 class RowKind(IntEnum):
     """What a row shows."""
 
-    FILE = 0
-    HUNK = 1
-    LINE = 2
-    PAIR = 3
+    LINE = 0
+    PAIR = 1
+    FILE = 2
+    HUNK = 3
     BOX = 4
     TEXT = 5
 
@@ -203,35 +185,30 @@ class DiffRow(NamedTuple):
     b: int = -1
 
 
-def pair_rows(f: int, h: int, lines: Sequence[DiffLine]) -> Iterator[DiffRow]:
-    """Lines side by side: context with itself, and in each change the removed with the added, in order."""
+def pairs(lines: Sequence[DiffLine]) -> list[tuple[int, int]]:
+    """Lines side by side: context with itself, and in each change the removed with the added, in order; -1 for no line."""
+    made: list[tuple[int, int]] = []
     removed: list[int] = []
     added: list[int] = []
-
-    def change() -> Iterator[DiffRow]:
-        for a, b in zip_longest(removed, added, fillvalue=-1):
-            yield DiffRow(RowKind.PAIR, f, h, a, b)
-        removed.clear()
-        added.clear()
-
     for index, line in enumerate(lines):
         if line.kind == "+":
             added.append(index)
             continue
-        if line.kind == " " or added:
+        if added or (removed and line.kind == " "):
             # An addition before a removal, which git never writes, is a change of its own: order within a side is kept.
-            yield from change()
+            made += zip_longest(removed, added, fillvalue=-1)
+            removed, added = [], []
         if line.kind == "-":
             removed.append(index)
         else:
-            yield DiffRow(RowKind.PAIR, f, h, index, index)
-    yield from change()
+            made.append((index, index))
+    return [*made, *zip_longest(removed, added, fillvalue=-1)]
 
 
 def partners(lines: Sequence[DiffLine]) -> dict[int, int]:
     """Each line of a hunk that another one replaces or is replaced by, as they stand side by side: both ways."""
-    pairs = [(row.a, row.b) for row in pair_rows(0, 0, lines) if row.a != row.b and min(row.a, row.b) >= 0]
-    return dict(pairs) | {b: a for a, b in pairs}
+    changed = [(a, b) for a, b in pairs(lines) if a != b and min(a, b) >= 0]
+    return dict(changed) | {b: a for a, b in changed}
 
 
 def hidden_above(file: FileDiff, hunk: int) -> int:
@@ -251,24 +228,30 @@ def _span_start(start: int, count: int) -> int:
 
 def build_rows(files: Sequence[FileDiff], placement: Placement, mode: Mode) -> list[DiffRow]:
     """Every row of the view, in order."""
-    rows = [DiffRow(RowKind.BOX, -1, -1, index) for index in placement.top]
-    notes: dict[tuple[int, int], dict[int, list[int]]] = {}
-    for ref, boxes in placement.lines.items():
-        notes.setdefault((ref.file, ref.hunk), {})[ref.line] = boxes
+
+    def boxes(ref: LineRef) -> Iterator[DiffRow]:
+        return (DiffRow(RowKind.BOX, *ref[:2], index) for index in placement.at.get(ref, ()))
+
+    rows = [*boxes(LineRef())]
+    noted = {ref[:2] for ref in placement.at if ref.line >= 0}
     for f, file in enumerate(files):
-        rows.append(DiffRow(RowKind.FILE, f))
-        rows += [DiffRow(RowKind.BOX, f, -1, index) for index in placement.files.get(f, ())]
+        rows += [DiffRow(RowKind.FILE, f), *boxes(LineRef(f))]
         if not file.hunks:
             rows.append(DiffRow(RowKind.TEXT, f))
         for h, hunk in enumerate(file.hunks):
-            rows.append(DiffRow(RowKind.HUNK, f, h))
-            rows += [DiffRow(RowKind.BOX, f, h, index) for index in placement.hunks.get((f, h), ())]
-            here = notes.get((f, h), {})
-            lines: Iterator[DiffRow] = (DiffRow(RowKind.LINE, f, h, a) for a in range(len(hunk.lines)))
-            for row in pair_rows(f, h, hunk.lines) if mode == "split" else lines:
+            rows += [DiffRow(RowKind.HUNK, f, h), *boxes(LineRef(f, h))]
+            if mode == "split":
+                kind = RowKind.PAIR
+                made = [DiffRow(kind, f, h, left, right) for left, right in pairs(hunk.lines)]
+            else:
+                made = list(map(DiffRow, repeat(RowKind.LINE), repeat(f), repeat(h), range(len(hunk.lines))))
+            if (f, h) not in noted:
+                rows += made
+                continue
+            for row in made:
                 rows.append(row)
-                for line in dict.fromkeys((row.a, row.b)) if here else ():
-                    rows += [DiffRow(RowKind.BOX, f, h, index) for index in here.get(line, ())]
+                for line in dict.fromkeys((row.a, row.b)):
+                    rows += boxes(LineRef(f, h, line)) if line >= 0 else ()
     return rows
 
 
@@ -277,9 +260,12 @@ class Layout:
 
     def __init__(self, rows: Sequence[DiffRow]) -> None:
         self.rows = rows
-        self.file_rows = [index for index, row in enumerate(rows) if row.kind == RowKind.FILE]
-        self.hunk_rows = [index for index, row in enumerate(rows) if row.kind == RowKind.HUNK]
-        self.box_rows = [index for index, row in enumerate(rows) if row.kind == RowKind.BOX]
+        others = [
+            index for index, row in enumerate(rows) if row[0] > RowKind.PAIR
+        ]  # few, where lines are many
+        self.file_rows = [index for index in others if rows[index].kind == RowKind.FILE]
+        self.hunk_rows = [index for index in others if rows[index].kind == RowKind.HUNK]
+        self.box_rows = [index for index in others if rows[index].kind == RowKind.BOX]
         self._tops = [0]
 
     @property

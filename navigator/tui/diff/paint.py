@@ -61,7 +61,7 @@ class Scene:
     annotations: Sequence[Annotation] = ()
     elsewhere: Collection[int] = ()
     collapsed: Collection[int] = ()
-    chosen: Collection[str] = frozenset()
+    chosen: frozenset[str] = frozenset()
     _counts: dict[int, tuple[int, int]] = field(default_factory=dict)
     _partners: dict[tuple[int, int], dict[int, int]] = field(default_factory=dict)
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import work
 from textual.app import ComposeResult
@@ -17,7 +17,6 @@ from textual.containers import Vertical
 from navigator.actions.approve import Approve, destination
 from navigator.actions.base import Level, Told, read_card, refusal_of
 from navigator.actions.deciding import Decide, Pinned, Reject, require_tree
-from navigator.actions.notes import MarkSeen
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal
 from navigator.model.states import DecisionKind
@@ -25,9 +24,9 @@ from navigator.model.text import plural, safe_line
 from navigator.sheet.marks import Kind, facts_of, left_out
 from navigator.store.reads.cards import Card
 from navigator.store.reads.reader import Reader
-from navigator.tui.base import DecideAll, begin
+from navigator.tui.base import DecideAll
 from navigator.tui.keys import bindings_of
-from navigator.tui.verbs import perform, send
+from navigator.tui.verbs import send
 from navigator.tui.widgets.cells import Piece, clip, fit, justified, length
 from navigator.tui.widgets.markdown import wrapped
 from navigator.tui.widgets.page import Line, Page, PieceLines
@@ -221,9 +220,8 @@ class BatchDialog(Dialog):
         lines: list[list[Piece]] = []
         keys = self.app.keymap
         if any(candidate.left_out == NOT_SEEN for candidate in self.left_out):
-            mark, one, every = (keys.shown(f"batch.{name}") for name in ("mark_seen", "add", "include_all"))
-            words = f"not seen: {mark} marks one as seen, {one} includes one, {every} includes all of them"
-            lines.append([(words, "warn")])
+            one, every = keys.shown("batch.add"), keys.shown("batch.include_all")
+            lines.append([(f"not seen: {one} includes one, {every} includes all of them", "warn")])
         if any(candidate.mark is Kind.OVERLAP for candidate in self.left_out):
             key = keys.shown("review.approve")
             words = f"overlaps: approve one separately ({key}); the other is then written again on top of it"
@@ -259,8 +257,10 @@ class BatchDialog(Dialog):
 
     # Keys
 
-    def _change(self, ids: Collection[str], **changes: Any) -> None:
-        held = tuple(replace(one, **changes) if one.id in ids else one for one in self._facts.candidates)
+    def _include(self, ids: Collection[str], included: bool) -> None:
+        held = tuple(
+            replace(one, included=included) if one.id in ids else one for one in self._facts.candidates
+        )
         self._facts = replace(self._facts, candidates=held)
         self._show()
         following = next((c for c in self._facts.candidates if c.left_out == NOT_SEEN), None)
@@ -272,26 +272,17 @@ class BatchDialog(Dialog):
         row = self.query_one(RowList).current
         return row.candidate if row is not None and self._stage == "asking" else None
 
-    def action_mark_seen(self) -> None:
-        """Mark the one under the cursor as seen."""
-        candidate = self._current
-        if candidate is None or candidate.seen or not self.ready:
-            return
-        self._change([candidate.id], seen=True)
-        verb = MarkSeen(ids=(candidate.id,))
-        begin(self, partial(perform, self.app, verb, quiet=True), group="seen")
-
     def action_add(self) -> None:
         """Include the one under the cursor though it was not seen, or leave it out again."""
         candidate = self._current
         if candidate is None or candidate.reason or candidate.seen or not self.ready:
             return
-        self._change([candidate.id], included=not candidate.included)
+        self._include([candidate.id], not candidate.included)
 
     def action_include_all(self) -> None:
         """Include every one that is only left out because it was not seen."""
         if self._stage == "asking" and self.ready:
-            self._change([candidate.id for candidate in self._facts.candidates], included=True)
+            self._include([candidate.id for candidate in self._facts.candidates], True)
 
     def accept(self) -> None:
         """Decide, then say what became of each."""

@@ -15,7 +15,6 @@ from navigator.model.states import ProposalState
 from navigator.tui.base import BaseApp
 from navigator.tui.diff.layout import LineComment, Side, find_file, find_line
 from navigator.tui.diff.view import DiffView
-from navigator.tui.prefs import DraftKeeper
 from navigator.tui.review.context import ReviewContext, comment_key
 from navigator.tui.verbs import send
 
@@ -69,17 +68,17 @@ def _quote(diff: DiffView) -> str:
     return "" if ref is None else diff.files[ref.file].hunks[ref.hunk].lines[ref.line].text
 
 
-async def save(app: BaseApp, place: KeepComment, text: str, drafts: DraftKeeper) -> None:
+async def save(app: BaseApp, place: KeepComment, text: str) -> None:
     """Keep a finished comment and drop its draft; an emptied one is removed. What cannot be kept stays a draft."""
     try:
         if text.strip() != place.text:
             await send(app, place.model_copy(update={"text": text.strip()}))
     except NavigatorError as error:
-        drafts.keep(comment_key(place), text)
+        app.drafts.keep(comment_key(place), text)
         app.toast(f"{error} Your text is kept as a draft.", "error")
     else:
-        drafts.keep(comment_key(place), "")
-    await drafts.flush()
+        app.drafts.keep(comment_key(place), "")
+    await app.drafts.flush()
 
 
 # Looking closer in Review, as functions of the diff view: search, what is copied, which file the editor opens.
@@ -201,31 +200,11 @@ class Trees:
             return self._opened[project.id]
 
 
-# Choosing hunks in Review: which are chosen, and whether they can be.
+# Choosing hunks in Review: whether they can be chosen.
 
 
 OTHERWISE = "Choose hunks of the whole change (= switches), without more context (enter on a hunk's header)."
 """Why none can be chosen in a diff that is not the one the reviewer saw."""
-
-
-class HunkChoice:
-    """Which hunks are chosen, by proposal and tree: a choice is kept while other proposals are shown."""
-
-    def __init__(self) -> None:
-        self._chosen: dict[tuple[str, str], frozenset[str]] = {}
-
-    def of(self, shown: Proposal) -> frozenset[str]:
-        """The labels that are chosen of a proposal."""
-        return self._chosen.get((shown.id, shown.tree), frozenset())
-
-    def toggle(self, shown: Proposal, labels: Collection[str]) -> None:
-        """Choose these too, or none of them where all were chosen."""
-        wanted, held = frozenset(labels), self.of(shown)
-        self._chosen[shown.id, shown.tree] = held - wanted if wanted <= held else held | wanted
-
-    def forget(self, proposal: str) -> None:
-        """A decision was made: nothing of it is chosen any more."""
-        self._chosen = {key: labels for key, labels in self._chosen.items() if key[0] != proposal}
 
 
 def labels_of(files: Sequence[FileDiff]) -> list[str]:

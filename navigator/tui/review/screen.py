@@ -30,9 +30,8 @@ from navigator.tui.dialogs import NoteDialog
 from navigator.tui.diff.layout import LineComment, Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.keys import Action
-from navigator.tui.prefs import DraftKeeper
 from navigator.tui.review import comments
-from navigator.tui.review.comments import OTHERWISE, HunkChoice, Trees, labels_of, why_not_chosen
+from navigator.tui.review.comments import OTHERWISE, Trees, labels_of, why_not_chosen
 from navigator.tui.review.context import (
     ReviewContext,
     carried,
@@ -43,11 +42,7 @@ from navigator.tui.review.context import (
 )
 from navigator.tui.review.words import rounds_line, task_lines, title_line, warning_lines
 from navigator.tui.terminal import editor_words, open_in_editor
-from navigator.tui.verbs import (
-    escalate,
-    judge,
-    perform,
-)
+from navigator.tui.verbs import escalate, judge, perform
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.page import PieceLines
 from navigator.tui.widgets.screen import NavScreen
@@ -74,7 +69,7 @@ class ReviewScreen(NavScreen):
         super().__init__()
         self.context: ReviewContext | None = None
         self.queue: tuple[str, ...] = ()
-        self.hunks = HunkChoice()
+        self._chosen: dict[tuple[str, str], frozenset[str]] = {}  # labels by proposal and tree
         self.shown_id = ""
         self.between = False
         self.widened = False
@@ -88,11 +83,6 @@ class ReviewScreen(NavScreen):
     def trees(self) -> Trees:
         """Where diffs and files come from."""
         return Trees(self.app.paths)
-
-    @cached_property
-    def drafts(self) -> DraftKeeper:
-        """Where unfinished comments go."""
-        return DraftKeeper(self.app.link.request, lambda told: self.app.toast(told, "warning"))
 
     def compose_body(self) -> ComposeResult:
         """Head, warnings, diff, and what opens at the foot."""
@@ -110,10 +100,6 @@ class ReviewScreen(NavScreen):
         self.watch(self.diff, "mode", lambda mode: self.app.prefs.set("diff.mode", mode), init=False)
         keep_wrap = partial(self.app.prefs.set, "diff.wrap")
         self.watch(self.diff, "wrap", lambda wrap: keep_wrap("yes" if wrap else "no"), init=False)
-
-    async def on_unmount(self) -> None:
-        """Keep what is unfinished."""
-        await self.drafts.close()
 
     @property
     def diff(self) -> DiffView:
@@ -168,7 +154,7 @@ class ReviewScreen(NavScreen):
             return
         self.context = context
         for key, text in context.drafts.items():
-            self.drafts.seed(key, text)
+            self.app.drafts.seed(key, text)
         self.draw_head()
         await self._draw_diff(context)
 
@@ -186,11 +172,11 @@ class ReviewScreen(NavScreen):
             return
         notes = finding_notes(context, shown, anchors=not self._otherwise)
         if files is None:
-            self.diff.set_findings(notes)
-            self.diff.set_comments(comments)
+            self.diff.annotate(notes, comments)
             return
         self._drawn = pair
-        self._say("" if files else self._nothing(shown))
+        nothing = "is identical to the round before" if self.between else "changes nothing"
+        self._say("" if files else f"{shown.id} {nothing}.")
         self.diff.show(files, notes, comments)
         self._mark_chosen(shown)
         for note in notes:
@@ -224,11 +210,6 @@ class ReviewScreen(NavScreen):
         place = context.index(shown.id)
         return context.versions[place - 1].tree if self.between and place > 0 else shown.base_commit
 
-    def _nothing(self, shown: Proposal) -> str:
-        if self.between:
-            return f"{shown.id} is identical to the round before."
-        return f"{shown.id} changes nothing."
-
     def _say(self, words: str) -> None:
         """A message in place of the diff; "" shows the diff."""
         self.set_class(bool(words), "-message")
@@ -253,7 +234,7 @@ class ReviewScreen(NavScreen):
         mine = {version.id for version in context.versions}
         number = next((index for index, name in enumerate(queue, 1) if name in mine), 0)
         place = f"{number} of {len(queue)}" if len(queue) > 1 else ""
-        chosen = len(self.hunks.of(shown))
+        chosen = len(self.chosen_in(shown))
         rounds = rounds_line(context, shown, width, place=place, between=self.between, chosen=chosen)
         return [title_line(context, shown, width), rounds]
 
@@ -365,7 +346,7 @@ class ReviewScreen(NavScreen):
     def action_approve(self) -> None:
         """Approve what is shown; with some of its hunks chosen, make a separate proposal of those first."""
         shown = self.shown
-        chosen = self.hunks.of(shown) if shown is not None else frozenset()
+        chosen = self.chosen_in(shown) if shown is not None else frozenset()
         if chosen and self._otherwise:
             self.app.toast(OTHERWISE, "warning")
             return
@@ -446,7 +427,7 @@ class ReviewScreen(NavScreen):
         done = await perform(self.app, verb, draft=draft)
         recorded = [row for row in decided(done) if row.recorded] if done is not None else []
         if recorded:
-            self.hunks.forget(about)
+            self._chosen.pop((about, verb.proposals[0].tree), None)
         landed = all(row.landing in (None, LandingState.LANDED) for row in recorded)
         following = self._following(about) if recorded and landed else ""
         if following and self.shown_id == about:
@@ -496,11 +477,15 @@ class ReviewScreen(NavScreen):
         if done is not None:
             self.open(done.data["proposals"][0]["id"])
 
-    # Choosing hunks
+    # Choosing hunks: a choice is kept while other proposals are shown
+
+    def chosen_in(self, shown: Proposal) -> frozenset[str]:
+        """The labels of the hunks that are chosen of a proposal."""
+        return self._chosen.get((shown.id, shown.tree), frozenset())
 
     def _mark_chosen(self, shown: Proposal) -> None:
         """Show the chosen hunks on the diff that is drawn."""
-        self.diff.set_chosen(frozenset() if self._otherwise else self.hunks.of(shown))
+        self.diff.set_chosen(frozenset() if self._otherwise else self.chosen_in(shown))
 
     def on_diff_view_choice_asked(self, event: DiffView.ChoiceAsked) -> None:
         """Choose hunks, or choose them no longer, where this can be split at all."""
@@ -512,7 +497,8 @@ class ReviewScreen(NavScreen):
         if why:
             self.app.toast(why, "warning")
             return
-        self.hunks.toggle(shown, event.labels)
+        wanted, held = frozenset(event.labels), self.chosen_in(shown)
+        self._chosen[shown.id, shown.tree] = held - wanted if wanted <= held else held | wanted
         self._mark_chosen(shown)
         self.draw_head()
 
@@ -523,7 +509,7 @@ class ReviewScreen(NavScreen):
         if done is None:
             await self.reload()
             return
-        self.hunks.forget(shown.id)
+        self._chosen.pop((shown.id, shown.tree), None)
         part = done.data["proposals"][0]["id"]
         self.queue = tuple(part if name == shown.id else name for name in self.queue)
         self.open(part)
@@ -553,14 +539,13 @@ class ReviewScreen(NavScreen):
             quoted,
             key=comment_key(place),
             text=text,
-            drafts=self.drafts,
             placeholder="a comment",
             yes="save",
         )
         written: str | None = await self.app.push_screen_wait(dialog)
         if written is not None:
-            await comments.save(self.app, place, written, self.drafts)
-        await self.drafts.flush()
+            await comments.save(self.app, place, written)
+        await self.app.drafts.flush()
         await self.reload()
 
     # Looking closer

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate
 
-from rich.cells import cell_len, get_character_cell_size, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 from navigator.model.text import safe_line, safe_text
 
@@ -101,8 +99,6 @@ LONG = 4096
 """Characters from which a line is no longer measured cluster by cluster: tabs have a fixed width, and rows break by the
 number of characters, at half the width where some may be wide."""
 
-_VARIATION_SELECTOR = "\ufe0f"
-
 
 def display(text: str, upto: int | None = None) -> str:
     """`text` as it may reach the terminal: one line, unsafe characters made visible, tabs expanded to spaces.
@@ -160,32 +156,6 @@ def rows_needed(text: str, width: int) -> int:
     return len(wrap(display(text), width))
 
 
-@lru_cache(maxsize=256)
-def _edges(text: str) -> tuple[array[int], array[int]]:
-    """For a displayed line: the first character of every cluster, and the cell it starts at; both end with the end."""
-    starts: array[int] = array("L")
-    columns: array[int] = array("L")
-    column = 0
-    width = 0
-    for index, character in enumerate(text):
-        if character == _VARIATION_SELECTOR and starts:
-            # Emoji presentation: the whole cluster is as wide as rich says it is.
-            wide = cell_len(text[starts[-1] : index + 1])
-            column += wide - width
-            width = wide
-            continue
-        size = get_character_cell_size(character)
-        if size == 0 and starts:
-            continue
-        starts.append(index)
-        columns.append(column)
-        width = size
-        column += size
-    starts.append(len(text))
-    columns.append(column)
-    return starts, columns
-
-
 def wrap(text: str, width: int) -> tuple[int, ...]:
     """Where each row of the displayed line `text` starts, in characters, when rows are `width` cells; (0,) if empty.
 
@@ -200,47 +170,8 @@ def wrap(text: str, width: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=256)
 def _wrap_wide(text: str, width: int) -> tuple[int, ...]:
-    starts, columns = _edges(text)
-    last = len(starts) - 1
-    breaks: list[int] = []
-    cluster = 0
-    while cluster < last:
-        breaks.append(starts[cluster])
-        following = bisect_right(columns, columns[cluster] + width) - 1
-        cluster = max(following, cluster + 1)
-    return tuple(breaks) or (0,)
-
-
-def wrap_words(text: str, width: int) -> list[str]:
-    """Prose wrapped between words at `width` cells, words longer than that broken. `text` may be raw and hold newlines.
-
-    Returns at least one row; every row is safe to draw.
-    """
-    rows: list[str] = []
-    for paragraph in text.split("\n"):
-        rows.extend(_wrap_paragraph(display(paragraph), max(width, 1)))
-    return rows
-
-
-def _wrap_paragraph(text: str, width: int) -> list[str]:
-    rows: list[str] = []
-    row = ""
-    room = width
-    for word in text.split():
-        size = cell_len(word)
-        if row and size + 1 <= room:
-            row += " " + word
-            room -= size + 1
-            continue
-        if row:
-            rows.append(row)
-        breaks = (*wrap(word, width), len(word))
-        pieces = [word[start:stop] for start, stop in pairwise(breaks)]
-        rows.extend(pieces[:-1])
-        row = pieces[-1]
-        room = width - cell_len(row)
-    rows.append(row)
-    return rows
+    ends = accumulate(map(len, chop_cells(text, width)), initial=0)
+    return tuple(dict.fromkeys(ends))[:-1] or (0,)
 
 
 def fit_left(text: str, width: int) -> str:

@@ -11,7 +11,7 @@ from rich.cells import cell_len, chop_cells
 
 from navigator.model import patterns
 from navigator.model.text import safe_line
-from navigator.tui.widgets.cells import Piece
+from navigator.tui.widgets.cells import Piece, display
 
 Line = list[Piece]
 
@@ -122,6 +122,16 @@ def wrapped(pieces: Line, width: int, first: Line | None = None, following: str 
             line.append((part, style))
             used += size
     yield _trimmed(line)
+
+
+def wrap_words(text: str, width: int) -> list[str]:
+    """Prose wrapped between words at `width` cells, words longer than that broken. `text` may be raw and hold newlines.
+
+    Returns at least one row; every row is safe to draw.
+    """
+    paragraphs = (" ".join(display(paragraph).split()) for paragraph in text.split("\n"))
+    lines = (line for words in paragraphs for line in wrapped([(words, "")], max(width, 1)))
+    return ["".join(word for word, _ in line) for line in lines]
 
 
 def _split_words(pieces: Line) -> Iterator[Piece]:

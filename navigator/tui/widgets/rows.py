@@ -113,11 +113,6 @@ class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
 
         rows: RowList[Any]
 
-        @property
-        def control(self) -> RowList[Any]:
-            """The list."""
-            return self.rows
-
     class Chosen(Moved):
         """A row was double-clicked."""
 

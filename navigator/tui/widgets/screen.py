@@ -74,6 +74,10 @@ class NavScreen(Screen[None]):
         """Esc was pressed: undo something small (a filter, a selection) and say True, or say False to leave the screen."""
         return False
 
+    async def on_unmount(self) -> None:
+        """Keep what is unfinished, while the conductor can still be asked."""
+        await self.app.drafts.flush()
+
     def on_screen_resume(self) -> None:
         """Back in front: show what happened meanwhile."""
         self._refresh_strip()

@@ -185,7 +185,6 @@ def interval(
     width: int,
     *,
     sure: bool = True,
-    at: Sequence[float] = _TICKS,
 ) -> list[Piece]:
     """An interval as a line with its rate as a dot, to half a cell, on faint ticks.
 
@@ -194,11 +193,10 @@ def interval(
         rate: between them; None draws the ticks alone.
         width: cells from 0 to 1.
         sure: an anecdote gets a hollow dot and a muted line.
-        at: where the ticks are.
     """
     if width < 4:
         return [(" " * max(0, width), "")]
-    ticks = {min(width - 1, int(mark * width)) for mark in at}
+    ticks = {min(width - 1, int(mark * width)) for mark in _TICKS}
     dot = -1 if rate is None else min(width - 1, int(rate * width))
     pieces: list[Piece] = []
     for cell in range(width):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
 
-from navigator.model.diff import DiffLine, FileDiff
+from navigator.model.diff import DiffLine
 from navigator.tui.diff import highlight
 from navigator.tui.diff.highlight import (
     _GROUPS,
@@ -17,7 +16,7 @@ from navigator.tui.diff.highlight import (
 )
 from navigator.tui.theme import THEMES, palette_for
 from navigator.tui.widgets.cells import display
-from tests.tui.diff.samples import FILES, diffs
+from tests.tui.diff.samples import FILES
 
 
 def groups(path: str, lines: list[DiffLine], index: int) -> list[tuple[str, str]]:
@@ -57,16 +56,6 @@ def test_the_rest_of_a_very_long_line_is_left_alone() -> None:
     spans = highlight_chunk("x.py", lines, 0)
     assert max(stop for _, stop, _ in spans[0]) <= MAX_CHARACTERS
     assert groups("x.py", lines, 1) == [("return", "keyword")]
-
-
-@given(diffs())
-def test_spans_lie_within_their_lines_and_in_order(files: list[FileDiff]) -> None:
-    for file in files:
-        for hunk in file.hunks:
-            for index, spans in highlight_chunk("x.py", hunk.lines, 0).items():
-                edges = [edge for start, stop, _ in spans for edge in (start, stop)]
-                assert edges == sorted(edges)
-                assert not edges or edges[-1] <= len(display(hunk.lines[index].text))
 
 
 def test_every_palette_has_a_colour_for_every_group() -> None:

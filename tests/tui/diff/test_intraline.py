@@ -7,7 +7,7 @@ from hypothesis import given
 from navigator.model.diff import FileDiff
 from navigator.tui.diff.highlight import MAX_COMPARED, changed_words
 from navigator.tui.diff.layout import partners
-from tests.tui.diff.samples import FILES, TEXT, diffs
+from tests.tui.diff.samples import TEXT, diffs
 
 
 def words(old: str, new: str) -> tuple[list[str], list[str]] | None:
@@ -73,7 +73,3 @@ def test_partners_are_mutual_and_replace_each_other(files: list[FileDiff]) -> No
             for index, other in found.items():
                 assert found[other] == index
                 assert {hunk.lines[index].kind, hunk.lines[other].kind} == {"-", "+"}
-
-
-def test_lines_of_a_change_pair_from_the_top() -> None:
-    assert partners(FILES[2].hunks[0].lines) == {2: 4, 3: 5, 4: 2, 5: 3}

@@ -11,19 +11,14 @@ from navigator.model.diff import DiffLine, FileDiff
 from navigator.tui.diff.layout import (
     DiffRow,
     FindingNote,
-    Layout,
     LineComment,
     LineRef,
     Mode,
     RowKind,
     build_rows,
-    hidden_above,
     place,
-    row_of_line,
 )
-from navigator.tui.diff.paint import Painter, Scene
-from navigator.tui.theme import THEMES, palette_for
-from tests.tui.diff.samples import COMMENTS, FILES, FINDINGS, comments_on, diffs, finding
+from tests.tui.diff.samples import FILES, comments_on, diffs, finding
 
 MODES = st.sampled_from(["unified", "split"])
 
@@ -58,50 +53,6 @@ def test_every_line_is_there_once_and_in_order(
     assert [row.file for row in rows if row.kind == RowKind.FILE] == list(range(len(files)))
 
 
-@given(st.data(), diffs(), MODES, st.integers(1, 120), st.booleans())
-def test_screen_lines_and_rows_agree(
-    data: st.DataObject, files: list[FileDiff], mode: Mode, width: int, wrap: bool
-) -> None:
-    comments = data.draw(comments_on(files))
-    placement = place(files, comments)
-    rows = build_rows(files, placement, mode)
-    painter = Painter(
-        Scene(files, comments, placement.elsewhere), palette_for(THEMES[0]), mode=mode, width=width, wrap=wrap
-    )
-    layout = Layout(rows)
-    layout.measure(files, painter.text_widths if wrap else None, painter.box_height)
-    walked = [layout.at(y) for y in range(layout.total)]
-    expected = [(index, sub) for index in range(len(rows)) for sub in range(layout.height(index))]
-    assert walked == expected
-    assert [layout.top(index) for index in range(len(rows))] == [
-        y for y, (_, sub) in enumerate(walked) if sub == 0
-    ]
-
-
-@given(diffs(), MODES)
-def test_a_line_is_found_in_its_row(files: list[FileDiff], mode: Mode) -> None:
-    rows = rows_for(files, [], mode)
-    layout = Layout(rows)
-    for f, file in enumerate(files):
-        for h, hunk in enumerate(file.hunks):
-            for line in range(len(hunk.lines)):
-                index = row_of_line(layout, LineRef(f, h, line))
-                assert index is not None
-                assert line in (rows[index].a, rows[index].b)
-                assert rows[index][1:3] == (f, h)
-
-
-def test_removed_and_added_lines_of_a_change_stand_side_by_side() -> None:
-    rows = [row for row in rows_for(FILES, [], "split") if row[1:3] == (2, 0) and row.kind == RowKind.PAIR]
-    assert [(row.a, row.b) for row in rows] == [(0, 0), (1, 1), (2, 4), (3, 5), (-1, 6)]
-
-
-def test_hidden_lines_are_counted_between_hunks() -> None:
-    totals = FILES[1]
-    assert [hidden_above(totals, hunk) for hunk in range(3)] == [2, 3, 23]
-    assert hidden_above(FILES[0], 0) == hidden_above(FILES[4], 0) == 0
-
-
 def test_findings_go_to_their_line_their_hunk_their_file_or_the_top() -> None:
     notes = [
         FindingNote("line", finding()),
@@ -113,10 +64,13 @@ def test_findings_go_to_their_line_their_hunk_their_file_or_the_top() -> None:
         FindingNote("loose", finding(anchored=False)),
     ]
     placement = place(FILES, notes)
-    assert placement.lines == {LineRef(1, 1, 12): [0], LineRef(1, 1, 10): [1]}
-    assert placement.hunks == {(1, 1): [2, 3]}
-    assert placement.files == {1: [4]}
-    assert placement.top == [5, 6]
+    assert placement.at == {
+        LineRef(1, 1, 12): [0],
+        LineRef(1, 1, 10): [1],
+        LineRef(1, 1): [2, 3],
+        LineRef(1): [4],
+        LineRef(): [5, 6],
+    }
     assert placement.elsewhere == {2, 3, 4, 5, 6}
 
 
@@ -127,7 +81,7 @@ def test_the_heaviest_finding_is_first_and_comments_last() -> None:
         FindingNote("blocker", finding(severity="blocker")),
         FindingNote("minor", finding(severity="minor")),
     ]
-    assert place(FILES, notes).lines == {LineRef(1, 1, 12): [2, 3, 1, 0]}
+    assert place(FILES, notes).at == {LineRef(1, 1, 12): [2, 3, 1, 0]}
 
 
 def test_a_renamed_file_is_found_by_either_name() -> None:
@@ -136,10 +90,4 @@ def test_a_renamed_file_is_found_by_either_name() -> None:
     renamed = FileDiff("R100", "before.py", "after.py", hunks=(hunk,))
     assert line.old == 1
     comments = [LineComment("a", "before.py", 1, "?", "old"), LineComment("b", "after.py", 1, "?", "old")]
-    assert place([renamed], comments).lines == {LineRef(0, 0, 0): [0, 1]}
-
-
-def test_the_sample_has_findings_of_every_sort() -> None:
-    placement = place(FILES, (*FINDINGS, *COMMENTS))
-    assert placement.top == [1]
-    assert len(placement.lines) == 4
+    assert place([renamed], comments).at == {LineRef(0, 0, 0): [0, 1]}

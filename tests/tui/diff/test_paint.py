@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +19,7 @@ from navigator.tui.diff.layout import (
     build_rows,
     place,
 )
-from navigator.tui.diff.paint import NO_NEWLINE, SIGNS, Cursor, Painter, Scene
+from navigator.tui.diff.paint import SIGNS, Cursor, Painter, Scene
 from navigator.tui.theme import THEMES, palette_for
 from navigator.tui.widgets.cells import display
 from tests.tui.diff.samples import COMMENTS, FILES, FINDINGS, TEXT, comments_on, diffs, finding
@@ -154,17 +152,6 @@ def test_a_line_that_continues_says_so() -> None:
     assert texts(painter, layout)[2].endswith("67›")
 
 
-def test_headers_tell_what_happened() -> None:
-    painter, layout = painted(FILES, width=80)
-    lines = [" ".join(text.split()) for text in texts(painter, layout)]
-    assert "OLD.md deleted +0 −1 1 of 5" in lines
-    assert "tools/run.sh mode 100644 → 100755 4 of 5" in lines
-    assert "no line changed" in lines
-    assert "test_totals.py new file +4 −0 5 of 5" in lines
-    assert any(re.fullmatch(r"⋯ line \d+ class Line: 3 unchanged lines", line) for line in lines)
-    assert any(text.endswith(f"}} ⊘ {NO_NEWLINE}") for text in lines)
-
-
 def test_a_line_of_a_hundred_thousand_wide_characters_can_be_looked_at_anywhere() -> None:
     line = DiffLine("+", "日本語\t" * 25_000, None, 1)
     file = FileDiff("A", "", "a.py", hunks=(Hunk("H1", 0, 0, 1, 1, "", (line,)),))
@@ -190,13 +177,3 @@ def test_what_was_made_visible_stands_out() -> None:
         "␛",
         "<U+202E>",
     }
-
-
-@pytest.mark.parametrize(("text", "word"), [("amount: float", "float"), ("amount: Decimal", "Decimal")])
-def test_changed_words_are_emphasised_on_both_sides(text: str, word: str) -> None:
-    painter, _ = painted(FILES)
-    strip = painter.strip(line_with(text), 0, 1)
-    emphasis = {style.bgcolor for style in painter.palette.words.values()}
-    assert [segment.text for segment in strip if segment.style and segment.style.bgcolor in emphasis] == [
-        word
-    ]

@@ -1,4 +1,4 @@
-"""Pictures of the view: two sizes, two themes, both modes."""
+"""A picture of the view, split and wrapped; Review's own pictures show the other mode."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 from textual.pilot import Pilot
 
 from tests.tui.diff.samples import sample_app
-from tests.tui.driving import looks
 
 
 async def look_at_the_finding(pilot: Pilot[None]) -> None:
@@ -16,11 +15,6 @@ async def look_at_the_finding(pilot: Pilot[None]) -> None:
     await pilot.pause()
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()
-
-
-@looks
-def test_unified(snap_compare: Callable[..., bool], size: tuple[int, int], theme: str) -> None:
-    assert snap_compare(sample_app(theme=theme), terminal_size=size, run_before=look_at_the_finding)
 
 
 def test_split_and_wrapped(snap_compare: Callable[..., bool]) -> None:

@@ -7,13 +7,13 @@ from textual.pilot import Pilot
 
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.text import is_unsafe
-from navigator.tui.diff.canvas import EMPTY
 from navigator.tui.diff.layout import Anchor, FindingNote, LineComment, RowKind
-from navigator.tui.diff.view import DiffView
+from navigator.tui.diff.view import EMPTY, DiffView
 from navigator.tui.theme import THEMES
 from tests.tui.diff.samples import (
     COMMENTS,
     FILES,
+    FINDINGS,
     ViewApp,
     all_text,
     finding,
@@ -114,7 +114,7 @@ async def test_ends_half_pages_and_the_wheel() -> None:
         view.scroll_to(y=200, animate=False)
         await pilot.pause()
         assert view.location.line == 10
-        view.set_comments([LineComment("c", "long.txt", 450, "far away")])
+        view.annotate([], [LineComment("c", "long.txt", 450, "far away")])
         assert view.scroll_y == 200
         await pilot.press("j")
         assert view.scroll_y == 200
@@ -158,9 +158,9 @@ async def test_remarks_open_and_close_and_change_while_the_place_is_kept() -> No
         await pilot.pause()
         where, height = view.location, row_on_screen(view)
         more = [LineComment(f"c{n}", TOTALS, 13, "one more\nand another line") for n in range(3)]
-        view.set_comments([*COMMENTS, *more])
+        view.annotate(FINDINGS, [*COMMENTS, *more])
         assert (view.location, row_on_screen(view)) == (where, height)
-        view.set_findings([])
+        view.annotate([], [*COMMENTS, *more])
         assert (view.location, row_on_screen(view)) == (where, height)
         assert not any("major" in text for text in all_text(view))
 
@@ -255,10 +255,9 @@ async def test_a_remark_taller_than_the_screen_is_read_by_stepping() -> None:
         assert view.current_key == ""
 
 
-@pytest.mark.parametrize("theme", [THEMES[0].name, "navigator-ansi"])
-async def test_without_colour_the_words_are_the_same(monkeypatch: pytest.MonkeyPatch, theme: str) -> None:
+async def test_without_colour_the_words_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    async with sample_app(theme=theme).run_test(size=(80, 24)) as pilot:
+    async with sample_app().run_test(size=(80, 24)) as pilot:
         view = await settle(pilot)
         go_to_finding(view, "major")
         await pilot.pause()
