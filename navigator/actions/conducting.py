@@ -124,10 +124,13 @@ class PrepareExam(Verb):
         from navigator.exam.backtest import prepare_backtest
         from navigator.exam.items import prepare_bundled
         from navigator.exam.making import prepare_project
+        from navigator.exam.queue import ACCEPTED
 
         wanted = [deps.reader.project(name) for name in self.projects] or deps.reader.projects()
         if self.past:
             return [await prepare_backtest(deps, one, limit=self.limit, since=self.since) for one in wanted]
+        with deps.store.transaction() as tx:
+            tx.set_meta(ACCEPTED, True)
         rest = tuple(source for source in self.sources if source is not ExamSource.SYNTHETIC)
         if self.sources and not rest:
             return [await prepare_bundled(deps, one) for one in wanted[:1]]

@@ -378,7 +378,7 @@ def _history(one: PreparedProject) -> None:
 
 
 def _result(found: Backtest, reviewer: str, items: int) -> None:
-    from navigator.exam.backtest import how_sure, worth_reading
+    from navigator.exam.backtest import by_size, how_sure, worth_reading
     from navigator.sheet.statistics.page import share_table
 
     output.say()
@@ -387,8 +387,8 @@ def _result(found: Backtest, reviewer: str, items: int) -> None:
         output.prose(f"{plural(left, 'commit')} to ask: `navigator exam run --items {left}` asks now.")
     if not found.bugs:
         return
-    rows = [("caught", found.caught), ("innocent, with a finding", found.flagged)]
-    print_table(share_table("BUGS", rows, reviewer))
+    rows = [("caught", found.caught), *((f"  {name} lines", one) for name, one in by_size(found))]
+    print_table(share_table("BUGS", [*rows, ("innocent, with a finding", found.flagged)], reviewer))
     output.prose(how_sure(found))
     for title, cases in zip(("Caught", "Missed"), worth_reading(found), strict=True):
         for case in cases:

@@ -25,7 +25,7 @@ from navigator.engine.residency import Batches, Residency
 from navigator.engine.server import SocketServer
 from navigator.engine.summary import SessionSummary
 from navigator.engine.swapping import Ahead
-from navigator.exam.queue import ExamQueue
+from navigator.exam.queue import ExamQueue, keep_preparing
 from navigator.journey.change import broke
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.recovery import Storage, recover
@@ -75,6 +75,7 @@ class Conductor:
         self._options = options
         self._live = ConductorState()
         self._wake = asyncio.Event()
+        self._swapped = asyncio.Event()
         self._stopping = ""
         self._jobs: set[asyncio.Task[None]] = set()
         self._stages: dict[str, asyncio.Task[None]] = {}
@@ -135,6 +136,7 @@ class Conductor:
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
             if not self._options.only:
+                self._spawn(keep_preparing(deps, self._storage, self._swapped))
                 self._spawn(self._incoming.run())
                 self._spawn(Idle(deps, self._storage, self._at_rest).run())
             while not self._stopping:
@@ -263,6 +265,7 @@ class Conductor:
     async def _swap(self, role: Role) -> None:
         """Swap, and use the time in which no model answers."""
         self._spawn(self._ahead.fill(role, self._looked_at, time.monotonic()))
+        self._swapped.set()
         try:
             await self._residency.swap(role)
         finally:

@@ -107,11 +107,14 @@ async def prepared(
 ) -> PreparedProject:
     """What `make` did, one preparation at a time. What keeps a project from having items is said in the result, not raised."""
     began = time.monotonic()
+    deps.exams_wanted += 1
     try:
         async with deps.exam_lock:
             made = await make()
     except NavigatorError as error:
         return PreparedProject(project=project.name, problem=error.message, hint=error.hint)
+    finally:
+        deps.exams_wanted -= 1
     items = own_items(deps, project, sources)
     faulty = sum(item.faulty for item in items)
     seconds = round(time.monotonic() - began, 1)

@@ -346,6 +346,7 @@ async def prepare_project(
     limit: int | None = None,
     sources: Sequence[ExamSource] = (),
     seconds: float | None = None,
+    behind: bool = False,
 ) -> PreparedProject:
     """Make items of one project.
 
@@ -355,17 +356,20 @@ async def prepare_project(
     Args:
         limit: faulty items the project is to have; by default that of the settings, like `seconds`, which test runs may take.
         sources: what to make; all where none is given.
+        behind: end after the candidate under way when somebody else wants to prepare items.
     """
     settings = deps.settings.exam
 
     async def make() -> PreparedProject:
         maker = await maker_of(deps, project, settings.prepare_seconds if seconds is None else seconds)
-        return await _prepare(maker, limit or settings.items, sources or PROVED)
+        return await _prepare(maker, limit or settings.items, sources or PROVED, behind=behind)
 
     return await prepared(deps, project, OWN, make)
 
 
-async def _prepare(maker: Maker, limit: int, sources: Sequence[ExamSource]) -> PreparedProject:
+async def _prepare(
+    maker: Maker, limit: int, sources: Sequence[ExamSource], *, behind: bool
+) -> PreparedProject:
     """Try candidates, always of the source with the fewest items, until there are enough."""
     deps, project = maker.deps, maker.project
     every = {source: _candidates(maker, source) for source in sources}
@@ -387,6 +391,8 @@ async def _prepare(maker: Maker, limit: int, sources: Sequence[ExamSource]) -> P
             ended = "no candidates are left"
         elif faulty.total() >= limit:
             ended = "there are enough items"
+        elif behind and deps.exams_wanted > 1:
+            ended = "another run takes over"
         else:
             source = min(open_, key=faulty.__getitem__)
             candidate = left[source].popleft()

@@ -1,4 +1,5 @@
-"""The conductor's hold on the reviewer's exam: which items are left, what they may cost, which are being asked.
+"""The conductor's hold on the reviewer's exam: which items are left, what they may cost, which are being asked, and that
+more are prepared.
 
 In memory only. What was answered is in the store; an item that a crash or real work cut off has no answer, and is asked again.
 """
@@ -10,8 +11,10 @@ import hashlib
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -21,6 +24,7 @@ from navigator.client.body import same_model
 from navigator.client.errors import ServingError
 from navigator.config.settings import is_rehearsal
 from navigator.journey.dependencies import Dependencies
+from navigator.journey.recovery import Storage
 from navigator.journey.review import prompt_dependencies, read_change
 from navigator.journey.reviewing.precedents import ChangeWords
 from navigator.journey.reviewing.prompt import shown_precedents
@@ -32,6 +36,7 @@ from navigator.model.records import ExamAnswer, ExamItem
 from navigator.model.snapshot import ExamView
 from navigator.model.states import PAST, CheckOutcome, ExamSource, Role
 from navigator.schedule.swap_rule import items_with_room
+from navigator.store.database import is_low
 from navigator.store.errors import StoreError
 from navigator.store.reads.exam import Precedent
 from navigator.store.reads.reader import Reader
@@ -383,3 +388,50 @@ def within(hours: str, now: time) -> bool:
     """Whether a local time is in "HH:MM-HH:MM", which may go over midnight; the end is not in it."""
     begin, end = (time.fromisoformat(part) for part in hours.split("-"))
     return begin <= now < end if begin <= end else now >= begin or now < end
+
+
+# Prepares items beside the work.
+
+ACCEPTED = "exam_accepted"
+"""The key under which it is kept that the user wants an exam."""
+
+_FIRST = 60.0
+"""Seconds until it begins: a session that is over by then prepares nothing."""
+
+_BETWEEN = 600.0
+"""Seconds between two rounds through the projects, unless a swap begins before."""
+
+
+async def keep_preparing(deps: Dependencies, storage: Storage, swapped: asyncio.Event) -> None:
+    """Make items of every project that can have some, until the session ends or its time for that is used up.
+
+    Nobody has an exam who never asked for one: nothing is made before the first `navigator exam prepare`.
+
+    Args:
+        swapped: set when a swap begins, in which the CPU has the least to do: the next round begins at once then.
+    """
+    if not deps.settings.exam.share:
+        return
+    left: defaultdict[int, float] = defaultdict(lambda: float(deps.settings.exam.prepare_seconds))
+    await asyncio.sleep(_FIRST)
+    while True:
+        for project in deps.reader.projects() if deps.reader.meta(ACCEPTED, bool) else ():
+            if left[project.id] <= 0 or not project.check.strip() or is_low(deps.paths.root):
+                continue
+            from navigator.exam.making import prepare_project
+
+            began = monotonic()
+            try:
+                with storage.writing(f"the exam items of {project.name}"):
+                    making = partial(prepare_project, deps, project, seconds=left[project.id], behind=True)
+                    made = await deps.cpu_work.during("exam items", making)
+                    if made.problem:
+                        log.info("no exam items of %s: %s", project.name, made.problem)
+            except Exception:
+                # A defect here must not end the session that goes well without an exam.
+                log.exception("preparing the exam of %s broke", project.name)
+                left[project.id] = 0
+            left[project.id] -= monotonic() - began
+        swapped.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(swapped.wait(), _BETWEEN)

@@ -190,6 +190,7 @@ class Dependencies(Prompting):
         conductor: what verbs may ask of that conductor.
         prepared: prompts that were made ahead, by everything that each was made of; each is taken once.
         checks_wanted: runs of projects' tests that tasks wait for, under way or queued: the exam's trials stand back for them.
+        exams_wanted: who prepares exam items or waits to do so; they take turns by `exam_lock`.
         baseline_locks: held, by project, while its tests run on a base: siblings wait for that one run.
         landing_locks: held from a landing's plan to its end, tests included: landings of a project go one after the other.
         landing_tests: set while the tests of a landing of the project run.
@@ -205,6 +206,7 @@ class Dependencies(Prompting):
     conducting: bool = False
     conductor: Controls | None = None
     checks_wanted: int = 0
+    exams_wanted: int = 0
     prepared: dict[Hashable, object] = field(default_factory=dict)
     _privates: dict[int, PrivateRepo] = field(default_factory=dict)
     _clients: dict[Role, ModelClient] = field(default_factory=dict)

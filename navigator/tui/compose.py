@@ -119,7 +119,7 @@ class ComposeScreen(NavScreen):
     def _begin(self, request: ComposeFor) -> None:
         self._wanted = None
         if request.projects:
-            self._change(projects=request.projects)
+            self._change(projects=tuple(request.projects))
         if request.text and request.text not in self.editor.text:
             held = self.editor.text.rstrip()
             self.editor.put(f"{held}\n\n{request.text}" if held else request.text)
@@ -276,7 +276,7 @@ class ComposeScreen(NavScreen):
         )
         if chosen is None:
             return False
-        self._change(projects=chosen)
+        self._change(projects=tuple(chosen))
         self.app.toast(f"For {shortened(chosen, 4)}." if chosen else "No project chosen.")
         return True
 
@@ -297,7 +297,7 @@ class ComposeScreen(NavScreen):
             )
         )
         if chosen is not None:
-            self._change(files=chosen)
+            self._change(files=tuple(chosen))
 
     async def _pick_after(self) -> None:
         """Choose the tasks that come first."""

@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
+from navigator.actions.registry import perform
 from navigator.exam import candidates as trials
-from navigator.exam import making
+from navigator.exam import making, queue
 from navigator.exam.candidates import neutral_words
 from navigator.exam.items import keep_name
 from navigator.exam.making import prepare_project
+from navigator.exam.queue import ACCEPTED, keep_preparing
 from navigator.journey.dependencies import Dependencies
+from navigator.journey.recovery import Storage
 from navigator.model.diff import DiffLine, FileDiff, Hunk
-from navigator.model.models import Decision, Proposal
+from navigator.model.models import Decision, Project, Proposal
 from navigator.model.records import ExamItem, Fate, PreparedProject
 from navigator.model.states import DecisionKind, ExamSource
 from navigator.sandbox.probe import Sandbox
@@ -255,6 +258,75 @@ def test_a_crash_before_the_rows_leaves_trees_that_gc_drops(room: ProvingRoom) -
         held = deps.private(deps.reader.project("code")).kept()
     assert set(held) == {keep_name(item.origin) for item in room.items()}
     assert room.diff(item), "what is asked can still be read"
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
+    room: ProvingRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.register()
+    monkeypatch.setattr(queue, "_FIRST", 0.0)
+
+    async def both(deps: Dependencies) -> dict[str, Any]:
+        beside = asyncio.create_task(
+            keep_preparing(deps, Storage(deps, lambda reason: None), asyncio.Event())
+        )
+        with deps.store.transaction() as tx:
+            tx.set_meta(ACCEPTED, True)
+        while not deps.reader.exam_trials(1):
+            await asyncio.sleep(0.01)
+        assert deps.exam_lock.locked(), "the background is at work"
+        found = await perform(deps, "exam.prepare", {"limit": 1})
+        beside.cancel()
+        await asyncio.gather(beside, return_exceptions=True)
+        return found
+
+    with room.world() as deps:
+        (made,) = asyncio.run(both(deps))["projects"]
+    assert made["ended"] == "there are enough items" and made["faulty"] == made["clean"] > 0
+    assert sum(count["known"] for count in made["sources"].values()) > 0, "what the background tried is known"
+    items = room.items()
+    assert len({item.origin for item in items}) == len(items) == 2 * made["faulty"]
+
+
+def test_nothing_is_prepared_in_the_background_before_somebody_asked_for_an_exam_or_without_a_share(
+    room: ProvingRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "_FIRST", 0.0)
+    asked: list[str] = []
+
+    async def said_only(deps: Dependencies, project: Project, **_: Any) -> PreparedProject:
+        asked.append(project.name)
+        return PreparedProject(project=project.name)
+
+    room.register()
+    monkeypatch.setattr(making, "prepare_project", said_only)
+
+    async def one_round(deps: Dependencies) -> None:
+        over = asyncio.Event()
+
+        class Swapped(asyncio.Event):
+            async def wait(self) -> Any:
+                over.set()  # it went through all projects
+                return await super().wait()
+
+        looking = asyncio.create_task(keep_preparing(deps, Storage(deps, lambda reason: None), Swapped()))
+        await over.wait()
+        looking.cancel()
+
+    for accepted in (False, True):
+        with room.world() as deps:
+            if accepted:
+                with deps.store.transaction() as tx:
+                    tx.set_meta(ACCEPTED, True)
+            asyncio.run(one_round(deps))
+        assert bool(asked) is accepted
+    room.config.write_text(f"{REHEARSAL}[exam]\nshare = 0.0\n", encoding="utf-8")
+    asked.clear()
+    with room.world() as deps:
+        asyncio.run(keep_preparing(deps, Storage(deps, lambda reason: None), asyncio.Event()))
+    assert not asked
 
 
 def approve(room: ProvingRoom, base: str, after: str, text: str) -> str:

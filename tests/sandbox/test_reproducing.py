@@ -107,7 +107,7 @@ def test_a_finding_that_is_not_true_passes_on_the_proposal(proof: Proof) -> None
     assert (made.outcome, made.reason) == (NOT, "the test passes on the proposal")
 
 
-def tests_of(*bodies: str) -> str:
+def suite_of(*bodies: str) -> str:
     return "import calc\nimport pytest\n" + "".join(
         f"\n\ndef test_{n}():\n{body}" for n, body in enumerate(bodies)
     )
@@ -115,7 +115,7 @@ def tests_of(*bodies: str) -> str:
 
 def test_failing_without_a_condition_proves_nothing(proof: Proof) -> None:
     made = proof.judge(
-        tests_of(
+        suite_of(
             "    assert False\n",
             "    calc.clamp(9, 0, 5)\n    wanted = 3\n    assert wanted == 4, calc.clamp\n",
             "    calc.clamp(9, 0, 5)\n    raise AssertionError(calc.clamp(9, 0, 5))\n",
@@ -188,7 +188,7 @@ def test_a_test_that_depends_on_the_hash_seed_proves_nothing(proof: Proof) -> No
 
 def test_an_error_of_the_test_itself_proves_nothing(proof: Proof) -> None:
     made = proof.judge(
-        tests_of(
+        suite_of(
             "    assert calc.clamp(9, 0, five) == 5\n",
             "    assert calc.clam(9, 0, 5) == 5\n",
             "    from calc import clamped\n    assert clamped(9, 0, 5) == 5\n",

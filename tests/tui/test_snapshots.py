@@ -47,14 +47,13 @@ def working(app: NavigatorApp, swap: SwapProgress | None = None) -> None:
 
 @pytest.fixture(autouse=True)
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing blinks, and the link's picture is put back after each test."""
+    """The link's picture is put back after each test."""
     from navigator.tui.conductor_link import ConductorLink
 
     monkeypatch.setattr(ConductorLink, "live", ConductorLink.live)
     monkeypatch.setattr(ConductorLink, "here", ConductorLink.here)
     for module in ("welcome", "dialogs"):
         monkeypatch.setattr(f"navigator.tui.{module}.config_path", lambda: CONFIG)
-    monkeypatch.setattr("textual.widgets.Input.cursor_blink", False, raising=False)
     clock = time.monotonic()
     monkeypatch.setattr("navigator.tui.widgets.strip.time", SimpleNamespace(monotonic=lambda: clock))
 
