@@ -58,7 +58,7 @@ def reviewing(reviewed: Reviewing, tmp_path: Path) -> Reviewing:
 
 @pytest.fixture(autouse=True)
 def fixed_moment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """As of `world.NOW`, without blinking; dialogs answer at once, and nothing is seen by itself: both have tests of their own."""
+    """As of `world.NOW`, unblinking; dialogs answer at once, and nothing is seen by itself: both have tests of their own."""
     monkeypatch.setattr("textual.widgets.Input.cursor_blink", False)
     monkeypatch.setattr(Dialog, "GRACE", 0.001)
     monkeypatch.setattr(ReviewScreen, "SEEN_AFTER", 3600.0)
