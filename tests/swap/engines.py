@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.engines import sglang
+from tests.engines import llama, sglang
 from tests.swap.desk import Desk
 
 CONTEXT = 16384
@@ -50,4 +50,25 @@ def sglang_desk(desk: Desk) -> None:
     desk.settings |= PATIENT
     for role, alias in ALIASES.items():
         sglang_unit(desk, role)
+        desk.settings[f"{role.upper()}_MODEL"] = alias
+
+
+def llama_desk(desk: Desk) -> None:
+    """Both units llama.cpp's server, which is there in a tenth of a second."""
+    server = [str(llama.home() / "llama-server"), "--model", str(llama.home() / "tiny.gguf")]
+    sizes = [
+        "--ctx-size",
+        "8192",
+        "--parallel",
+        "2",
+        "--threads",
+        "1",
+        "--cache-ram",
+        "0",
+        "--no-ui",
+        "--offline",
+    ]
+    for role, alias in ALIASES.items():
+        where = ["--alias", alias, "--host", "127.0.0.1", "--port", str(desk.ports[role])]
+        desk.command(role, [*server, *where, *sizes])
         desk.settings[f"{role.upper()}_MODEL"] = alias
