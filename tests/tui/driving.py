@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -26,6 +27,7 @@ async def until(pilot: Pilot[Any], true: Callable[[], bool], *, what: str = "it"
             await pilot.pause()
             return
         await asyncio.sleep(0.01)
+    faulthandler.dump_traceback(2)  # what each thread does instead
     raise AssertionError(f"{what} did not come about")
 
 
