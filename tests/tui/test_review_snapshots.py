@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from navigator.config.settings import Settings
 from navigator.model.states import DecisionKind
@@ -100,6 +101,7 @@ async def files(pilot: Pilot[Any]) -> None:
     await until(
         pilot, lambda: isinstance(pilot.app.screen, PickDialog) and len(pilot.app.screen.rows.rows) == 5
     )
+    await until(pilot, lambda: isinstance(pilot.app.focused, Input))
     await pilot.press("tab")
     await painted(pilot)
 
