@@ -133,7 +133,7 @@ def _projects(cards: Iterable[Card], redact: Callable[[str], str]) -> tuple[Work
 
 def _became(card: Card) -> str:
     if card.state is TaskState.AWAITING_APPROVAL:
-        return "need nothing" if card.no_change else "for you"
+        return "need no change" if card.no_change else "for you"
     return card.state.value.replace("_", " ")
 
 

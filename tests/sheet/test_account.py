@@ -50,7 +50,7 @@ def test_an_ordinary_night_says_what_was_done_what_waits_and_what_it_cost(paths:
     said = " ".join(" ".join(shown).split())
     assert shown[0] == "WHAT HAPPENED SINCE FRIDAY 20 NOVEMBER 23:10?"
     assert "waits 6, ~6 min to read: 4 APPROVE, 1 REVISE, 1 NO CHANGE; one batch approval covers 4" in said
-    assert "done 7 tasks in 5 projects: 5 for you, 1 need nothing, 1 landed" in said
+    assert "done 7 tasks in 5 projects: 5 for you, 1 need no change, 1 landed" in said
     assert "aurora-api: 1 for you, 1 landed. Retry with jitter; Name the co…" in said
     assert "prevented 1 finding with a failing test, repaired in time" in said
     assert "P1 atlas-web billing/totals.py: total([]) raises" in said
