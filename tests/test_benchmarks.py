@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -41,7 +43,7 @@ FIGURES = {
 }
 NEED_A_SANDBOX = {"compare_known", "findings_that_run"}
 HERE = {
-    *("context_recall", "diff_view", "forecast", "gpu_idle", "hook", "read_ahead", "repo_map", "speculation"),
+    *("context_recall", "diff_view", "forecast", "hook", "read_ahead", "repo_map", "speculation"),
     "syntax_gate",
 }
 """Those that leave a process as it was: they run in this one."""
@@ -81,7 +83,8 @@ def test_it_runs(
         monkeypatch.setattr(sys, "argv", [program, *words])
         monkeypatch.syspath_prepend(BENCHMARKS)
         monkeypatch.delitem(sys.modules, "benchmarks.size", raising=False)  # it reads the words
-        runpy.run_path(program, run_name="__main__")
+        with patch.dict(os.environ):
+            runpy.run_path(program, run_name="__main__")
         printed = capsys.readouterr().out
     else:
         done = subprocess.run(
