@@ -43,8 +43,8 @@ FIGURES = {
 }
 NEED_A_SANDBOX = {"compare_known", "findings_that_run"}
 HERE = {
-    *("context_recall", "diff_view", "forecast", "hook", "read_ahead", "repo_map", "speculation"),
-    "syntax_gate",
+    *("context_recall", "diff_view", "forecast", "hook"),
+    *("read_ahead", "repo_map", "speculation", "syntax_gate"),
 }
 """Those that leave a process as it was: they run in this one."""
 READ_A_REPOSITORY = {"context_recall": "--repo=own={}", "repo_map": "{}", "syntax_gate": "{}"}

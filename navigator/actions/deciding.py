@@ -21,7 +21,6 @@ from navigator.sheet.parts import built_on
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
-    from navigator.model.models import Proposal
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction

@@ -211,7 +211,7 @@ def split(
 def merge(projects: session.ProjectNames = ()) -> None:
     """Merge what landed on Navigator's branches into the branches that are checked out.
 
-    Without PROJECT: of all projects. What git cannot merge cleanly is left as it was, with the command to do it by hand.
+    Without PROJECT, those of all projects. What git cannot merge cleanly stays as it was, with the command to merge it by hand.
     """
     with session.reading() as store:
         chosen = [store.project(name) for name in projects] or store.projects()

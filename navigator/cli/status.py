@@ -30,7 +30,7 @@ def _show_counts(document: dict[str, Any]) -> None:
     waiting, queued = document["waiting"], tasks["queued"]
     working = sum(tasks[state.value] for state in LOOP_TASK_STATES - FOR_DEVELOPER)
     working -= queued + tasks["awaiting_review"]
-    # What was begun goes on when a conductor runs again; until then nothing runs.
+    # Without a conductor nothing runs: tasks that were begun wait for the next one.
     nobody = document["conductor"] is None and document["not_responding"] is None
     under_way = "begun" if nobody else "running"
     output.say(

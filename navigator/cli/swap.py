@@ -204,7 +204,7 @@ async def swap_alone(deps: Dependencies, role: Role, session: int = 0) -> Swap:
     """Swap in this process, under the lock that it holds, and record it.
 
     Args:
-        session: of a measurement, to which the swap belongs; the rehearsal's process then goes on.
+        session: the measurement that the swap belongs to; a rehearsal's server is then left running.
     """
     from navigator.engine.swapping import CanaryWatch, confirmed, first_answer, garbage
     from navigator.journey.recovery import Storage

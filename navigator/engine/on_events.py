@@ -104,7 +104,7 @@ class OnEvents:
                     if said is not None:
                         await self._tell(self._settings.command(said["event"]), said)
                 except Exception:
-                    # One that cannot be told must not keep the user from all that follow.
+                    # One event that cannot be reported must not hold up those after it.
                     log.exception("[on]: event %d (%s) was left out", event.seq, event.kind)
                 self._seen = event.seq
                 self._note(event.seq)

@@ -16,7 +16,7 @@ from navigator.model import patterns
 from navigator.model.json_text import table
 
 Put = tuple[int, list[str]]
-"""How many lines go, and what stands in their place."""
+"""How many lines are removed, and the lines that replace them."""
 
 Operator = Callable[[list[str], list[str], int], Put | None]
 """Takes a file's lines, what of each is code, and an index; returns None where it does not apply."""

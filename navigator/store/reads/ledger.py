@@ -77,13 +77,11 @@ class LedgerReads(Queries):
 
     def calls(self, *, task_id: str | None = None, role: Role | None = None) -> list[ModelCall]:
         """Model calls without their answers, oldest first."""
-        found = self._where("calls", task_id=task_id and number_of(task_id, "T"), role=role)
-        return [from_row(ModelCall, row, usage=from_row(Usage, row)) for row in found]
+        return _calls(self._where("calls", task_id=task_id and number_of(task_id, "T"), role=role))
 
     def calls_after(self, number: int) -> list[ModelCall]:
         """Model calls of a higher number, without their answers, oldest first."""
-        found = self._all("SELECT * FROM calls WHERE id > ? ORDER BY id", number)
-        return [from_row(ModelCall, row, usage=from_row(Usage, row)) for row in found]
+        return _calls(self._all("SELECT * FROM calls WHERE id > ? ORDER BY id", number))
 
     def open_calls(self) -> int:
         """Calls that have begun and not ended."""
@@ -132,6 +130,10 @@ class LedgerReads(Queries):
         """What models asked to be shown for a task, oldest first; of one attempt or one round."""
         found = self._where("looks", task_id=number_of(task_id, "T"), attempt=attempt, round=round)
         return from_rows(Look, found)
+
+
+def _calls(rows: Sequence[sqlite3.Row]) -> list[ModelCall]:
+    return [from_row(ModelCall, row, usage=from_row(Usage, row)) for row in rows]
 
 
 def _answers(rows: Sequence[sqlite3.Row]) -> list[StoredAnswer]:

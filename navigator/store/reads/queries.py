@@ -21,6 +21,9 @@ _M = TypeVar("_M", bound="BaseModel")
 WRITTEN = "purpose NOT LIKE 'review%' AND purpose NOT IN ('final', 'reproduce')"
 """A test on `calls`: what was asked for was a task's own text, not a review of one."""
 
+COUNTED = "outcome NOT IN ('started', 'lost') AND purpose <> 'exam'"
+"""A test on `calls`: it ended, and is none of the reviewer's exam. What a model took is summed over these."""
+
 OWN_FAULT = "error_code NOT IN ('unreachable', 'connection_lost', 'overloaded', 'refused', 'wrong_model')"
 """A test on failed `calls`: not because the server or its machine cannot be reached, serves another model or refuses the
 key, which is the same for every task."""

@@ -25,7 +25,7 @@ from navigator.model.records import (
     Yield,
 )
 from navigator.model.states import Judgement
-from navigator.store.reads.queries import Queries
+from navigator.store.reads.queries import COUNTED, Queries
 from navigator.store.schema import from_row
 
 _COLUMNS = {
@@ -278,19 +278,18 @@ _BATCH = (
 )
 """Whether a call is the work that a batch is made of: a change written, or a review. A look is part of the one it leads to."""
 
+_TOKENS = ", ".join(f"sum({kind}_tokens) AS {kind}_tokens" for kind in ("prompt", "completion", "cached"))
 _CALLS = (
-    "SELECT role, model, purpose, outcome, count(*) AS calls, sum(prompt_tokens) AS prompt_tokens,"
-    " sum(completion_tokens) AS completion_tokens, sum(cached_tokens) AS cached_tokens, sum(seconds) AS seconds,"
+    f"SELECT role, model, purpose, outcome, count(*) AS calls, {_TOKENS}, sum(seconds) AS seconds,"
     " sum(busy) AS busy_seconds, max(ended) AS newest FROM calls WHERE ended >= ? GROUP BY 1, 2, 3, 4"
 )
 """Ended calls, summed in the order of an index; the few rows of it are then summed as a statistic wants them."""
 
-_TOKENS = ", ".join(f"sum({kind}_tokens) AS {kind}_tokens" for kind in ("prompt", "completion", "cached"))
 _SUMS = (
     f"SELECT role, model, sum(calls) AS calls, sum(calls * NOT {_ANSWERED}) AS failed, {_TOKENS},"
     " sum(seconds) AS seconds, round(sum(busy_seconds), 3) AS busy_seconds, max(newest) AS newest,"
     f" sum(calls * ({_BATCH} AND {_WRITTEN})) AS batch_calls, sum({_BATCH} * completion_tokens) AS batch_tokens"
-    f" FROM ({_CALLS}) WHERE outcome NOT IN ('started', 'lost') AND purpose <> 'exam' GROUP BY 1, 2 ORDER BY 1, 2"
+    f" FROM ({_CALLS}) WHERE {COUNTED} GROUP BY 1, 2 ORDER BY 1, 2"
 )
 
 

@@ -22,6 +22,7 @@ from navigator.model.records import (
     ModelCall,
 )
 from navigator.model.states import LOOP_TASK_STATES, EditCode, Role
+from navigator.store.reads.queries import COUNTED
 from navigator.store.schema import dumped, packed
 from navigator.store.writes.core import TransactionCore
 
@@ -133,7 +134,7 @@ class LedgerWrites(TransactionCore):
         others = self._run(
             "SELECT 86400.0 * (julianday(?3) - julianday(ended)) AS ago, seconds FROM calls"
             " WHERE role = ?1 AND model = ?2 AND ended > strftime('%Y-%m-%dT%H:%M:%fZ', ?3, -?4 || ' seconds')"
-            " AND outcome NOT IN ('started', 'lost') AND purpose <> 'exam' ORDER BY ended DESC",
+            f" AND {COUNTED} ORDER BY ended DESC",
             (role, model, ended, seconds),
         )
         busy, reached = 0.0, 0.0  # seconds before the end, up to which it was looked
