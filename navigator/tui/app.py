@@ -22,10 +22,8 @@ from textual.message import Message
 from textual.screen import Screen
 
 from navigator.config.paths import StatePaths, config_path, state_dir
-from navigator.model.text import plural
 from navigator.tui.base import BaseApp, ComposeFor, DecideAll, OpenProposal, OpenTask, begin
 from navigator.tui.keys import TITLES, Action, KeyGate, Keymap, bindings_of, in_scope, load_keymap
-from navigator.tui.prefs import Prefs
 from navigator.tui.terminal import InertFilter
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 from navigator.tui.widgets.screen import NavScreen
@@ -51,7 +49,6 @@ OVERLAYS: dict[str, str] = {
     "suggestions": "navigator.tui.answers.suggestions:SuggestionsScreen",
     "batch": "navigator.tui.review.batch:BatchDialog",
     "help": "navigator.tui.dialogs:HelpScreen",
-    "confirm": "navigator.tui.dialogs:ConfirmDialog",
 }
 """Screens shown over another one, imported when first shown."""
 
@@ -120,14 +117,11 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         return [*super().get_line_filters(), self._inert]
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """What the command palette offers: every action of the screen below it, and the themes by name."""
+        """What the command palette offers: every action of the screen below it."""
         for action in in_scope(screen.SCOPE if isinstance(screen, NavScreen) else "deck"):
             if action.palette:
                 title = f"{TITLES[action.group].lower()}: {action.label}   {self.keymap.shown(action.id)}"
                 yield SystemCommand(title, action.help, partial(self._act, screen, action))
-        for theme in THEMES:
-            title = f"theme: {theme.name.removeprefix('navigator-')}"
-            yield SystemCommand(title, "Use this theme.", partial(setattr, self, "theme", theme.name), False)
 
     async def _act(self, screen: Screen[Any], action: Action) -> None:
         carrier: DOMNode = self if action.group in ("app", "go") else screen
@@ -231,23 +225,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
 
     def action_interrupt(self) -> None:
         """Say how to quit."""
-        self.toast(f"Press {self.keymap.shown('app.leave')} to quit.")
-
-    def action_leave(self) -> None:
-        """Leave; while a conductor runs, say first that it keeps running."""
-        self.run_worker(self._leave(), group="go", exclusive=True)
-
-    async def _leave(self) -> None:
-        if self.link.here:
-            queued = len(self.snapshot.work)
-            unfinished = f"{plural(queued, 'task')} not finished" if queued else "nothing to do"
-            stop = f"{self.keymap.shown('fleet.stop')} on the fleet stops it."
-            lines = (f"The conductor has {unfinished}. It keeps running; {stop}",)
-            if not await self.push_screen_wait(
-                load(OVERLAYS["confirm"])("Quit Navigator?", lines, yes="quit")
-            ):
-                return
-        self.exit()
+        self.toast(f"Press {self.keymap.shown('app.quit')} to quit.")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A conductor is started only while none runs."""
@@ -258,23 +236,6 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
     def action_start_conductor(self) -> None:
         """Start a conductor; a failure becomes a toast."""
         begin(self, self.start_conductor, group="start", exclusive=True)
-
-
-_SCALE, _SEED = "rehearsal.time_scale", "rehearsal.seed"
-"""Choices under which a demo's state folder keeps how it is rehearsed, for when the screens are opened again."""
-
-
-def rehearsed(prefs: Prefs, time_scale: float | None, seed: int) -> tuple[float | None, int]:
-    """How this state folder is rehearsed: as asked, and kept; else as it was kept."""
-    if time_scale is not None:
-        prefs.set(_SCALE, repr(time_scale))
-        prefs.set(_SEED, str(seed))
-        return time_scale, seed
-    try:
-        kept_scale, kept_seed = float(prefs.get(_SCALE, "")), int(prefs.get(_SEED, "0"))
-    except ValueError:
-        return None, seed
-    return (None if os.environ.get("NAVIGATOR_TIME_SCALE") else kept_scale), kept_seed
 
 
 def _read_settings() -> Settings:
@@ -288,22 +249,19 @@ def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
     """Open the screens until the user leaves.
 
     Args:
-        time_scale, seed: a demo's. A conductor is started at once where the scale is given, and both are kept in the
-            state folder; without one, a scale kept there holds, unless the environment names another.
+        time_scale, seed: a demo's. A conductor is started at once where the scale is given.
 
     Raises:
         ConfigError: the settings cannot be used.
     """
     paths = StatePaths(state_dir()).ensure()
-    asked = time_scale is not None
-    time_scale, seed = rehearsed(Prefs(paths.root), time_scale, seed)
     app = NavigatorApp(
         _read_settings,
         paths,
         keymap=load_keymap(config_path().parent / "keys.toml"),
         time_scale=time_scale,
         seed=seed,
-        autostart=asked,
+        autostart=time_scale is not None,
     )
     app.run()
     command = [sys.executable, "-m", "navigator"]

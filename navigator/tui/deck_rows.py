@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from operator import attrgetter
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from navigator.model.states import Needs, TaskState, Verdict
+from navigator.model.states import Needs, TaskState
 from navigator.sheet.marks import careful_paths, labels, marks
 from navigator.sheet.variants import ENDED as ENDED_FOR_GOOD
 from navigator.sheet.variants import leaders, spread
@@ -89,19 +87,12 @@ def _count_cell(number: int, width: int) -> str:
 
 
 def card_heading(title: str, count: int | None, note: str, width: int, elsewhere: str = "") -> list[Piece]:
-    """The line above a list of tasks; `elsewhere` names the lists that are hidden, the next one first: where there is
-    little room only that."""
+    """The line above a list of tasks; `elsewhere` names the next of the lists that are hidden, where there is room."""
     counted = f"  {thousands(count)}" if count is not None else ""
     left = [(f"  {title}", "heading"), (counted, "title"), (f"   {note}" if note else "", "muted")]
     room = width - length(left) - 3
-    shown = elsewhere if len(elsewhere) <= room else elsewhere.partition(" · ")[0]
-    return justified(left, [(shown, "faint"), (" ", "")] if shown and len(shown) <= room else [], width)
-
-
-def order_words(order: str) -> str:
-    """An order of the inbox, for its heading."""
-    return {"oldest": "oldest first", "newest": "newest first", "effort": "quickest first"}.get(
-        order, f"by {order}"
+    return justified(
+        left, [(f"{elsewhere} ", "faint")] if elsewhere and len(elsewhere) <= room else [], width
     )
 
 
@@ -206,73 +197,27 @@ def ended_note(cards: Sequence[Card]) -> str:
     return "  ".join(f"{word} {counts[state]}" for state, word in words if counts.get(state))
 
 
-# What `/` on the deck understands: words, `project:name`, `is:word`. Every part must match.
-
-_VERDICT_ORDER = {Verdict.APPROVE: 0, Verdict.REVISE: 1, Verdict.UNREVIEWED: 2, None: 3}
+# What `/` on the deck understands: words, of which every one must be in what a row is found by.
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A filter as it was typed, taken apart."""
-
-    words: tuple[str, ...] = ()
-    projects: tuple[str, ...] = ()
-    properties: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.words or self.projects or self.properties)
-
-    def admits(self, card: Card) -> bool:
-        """Whether a task is shown."""
-        name = card.project.casefold()
-        if not all(project in name for project in self.projects):
-            return False
-        names = _names_of(card) if self.properties else ()
-        # A property is admitted by its first letters, so that a filter narrows while it is typed.
-        if not all(any(name.startswith(word) for name in names) for word in self.properties):
-            return False
-        if not self.words:
-            return True
-        text = f"{card.proposal} {card.task} {card.project} {card.title} {card.kind}".casefold()
-        return all(word in text for word in self.words)
-
-    def admits_project(self, row: ProjectRow) -> bool:
-        """Whether a project is shown: by its name alone."""
-        name = row.name.casefold()
-        return all(project in name for project in self.projects)
+def admits(words: Sequence[str], card: Card) -> bool:
+    """Whether a filter's words, in lower case, all stand in a task's ids, names, `project:NAME` and `is:WORD`s."""
+    if not words:
+        return True
+    known = (card.proposal, card.task, f"project:{card.project}", card.title, card.kind)
+    text = " ".join([*known, *(f"is:{name}" for name in _names_of(card))]).casefold()
+    return all(word in text for word in words)
 
 
-def parse_query(text: str) -> Query:
-    """`"retry project:aurora is:approve"` taken apart; case does not matter."""
-    words: list[str] = []
-    projects: list[str] = []
-    properties: list[str] = []
-    for part in text.casefold().split():
-        if part.startswith("project:"):
-            projects.append(part.removeprefix("project:"))
-        elif part.startswith("is:"):
-            properties.append(part.removeprefix("is:"))
-        else:
-            words.append(part)
-    return Query(tuple(words), tuple(filter(None, projects)), tuple(filter(None, properties)))
-
-
-def _names_of(card: Card) -> set[str]:
+def _names_of(card: Card) -> Iterator[str]:
     """The words after `is:` that find a task: its verdict, its marks, its state, and what it is."""
-    names = {card.state.value, card.landing, *(mark.kind.value for mark in marks(card) if card.proposal)}
-    names.add("suggestions" if card.suggestions else "report" if card.report else "")
-    names.add("variant" if card.variants > 1 else "")
-    return names | ({card.verdict.value.lower()} if card.verdict else set())
+    yield from (card.state.value, card.landing, card.verdict.value if card.verdict else "")
+    yield from (mark.kind.value for mark in marks(card) if card.proposal)
+    yield "suggestions" if card.suggestions else "report" if card.report else ""
+    yield "variant" if card.variants > 1 else ""
 
 
-CARD_ORDERS: dict[str, Callable[[Sequence[Card]], list[Card]]] = {
-    "effort": by_effort,
-    "oldest": list,
-    "newest": lambda cards: list(reversed(cards)),
-    "verdict": lambda cards: sorted(cards, key=lambda card: _VERDICT_ORDER[card.verdict]),
-    "project": lambda cards: sorted(cards, key=attrgetter("project")),
-    "size": lambda cards: sorted(cards, key=lambda card: card.added + card.removed),
-}
+CARD_ORDERS: dict[str, Callable[[Sequence[Card]], Sequence[Card]]] = {"effort": by_effort, "oldest": list}
 """Orders of the inbox, the usual one first; a snapshot holds it oldest first."""
 
 
@@ -283,9 +228,3 @@ def in_order(cards: Sequence[Card], order: str, groups: dict[str, list[Card]]) -
     held = {name: group for name, group in held.items() if group}
     ordered = CARD_ORDERS.get(order, list)(leaders(cards, held))
     return spread(sorted(ordered, key=lambda card: not careful_paths(card)), held)
-
-
-def following(orders: Mapping[str, object], name: str) -> str:
-    """The order after `name`, round and round."""
-    names = list(orders)
-    return names[(names.index(name) + 1) % len(names)] if name in names else names[0]

@@ -20,12 +20,11 @@ from navigator.model.text import plural
 from navigator.sheet.statistics.cost import swap_table
 from navigator.swap import look_at_servers
 from navigator.tui.base import begin
-from navigator.tui.clock import seconds_since
 from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress, meanwhile, swap_bar
 from navigator.tui.dialogs import ConfirmDialog
 from navigator.tui.keys import Action
 from navigator.tui.verbs import perform
-from navigator.tui.widgets.cells import Piece, bar, clip, cropped, duration, fit, justified, length, right
+from navigator.tui.widgets.cells import Piece, bar, clip, cropped, fit, justified, length, right
 from navigator.tui.widgets.page import Line, Page
 from navigator.tui.widgets.screen import NavScreen
 from navigator.tui.widgets.strip import StripFacts
@@ -190,10 +189,6 @@ def now_lines(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width
         lines.append([("○ ", "warn"), (said, "warn"), (f"   {facts.start_key} starts one", "muted")])
         if live.problem:
             lines.append([(clip(live.problem, width), "muted")])
-        if snapshot.resident and snapshot.resident_at:
-            held = "both models" if snapshot.resident == "both" else f"the {snapshot.resident}"
-            age = duration(seconds_since(snapshot.resident_at))
-            lines.append([(f"last known: {held} loaded, {age} ago", "muted")])
         return lines
     status = live.status
     role = str(status.get("resident") or "")
@@ -213,7 +208,7 @@ def now_lines(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width
             width,
         )
     )
-    return [*lines, *_troubles(live, width), *_read_ahead(live, facts, width)]
+    return [*lines, *_troubles(live, width)]
 
 
 def _troubles(live: LiveStatus, width: int) -> list[Line]:
@@ -235,17 +230,6 @@ def _troubles(live: LiveStatus, width: int) -> list[Line]:
         words = f"▸ the {wanted} loads when current work finishes"
         lines.append([(clip(words, width), "accent")])
     return lines
-
-
-def _read_ahead(live: LiveStatus, facts: StripFacts, width: int) -> list[Line]:
-    """How much of the other model's weights is in memory already."""
-    seen = live.by_role("read_ahead")
-    total, warm = seen.get("weight_bytes"), seen.get("warm_bytes")
-    if not total:
-        return []
-    share = "" if warm is None else f"{100 * min(1.0, warm / total):.0f}% of "
-    words = f"read ahead: {share}{total / 1e9:.1f} GB of {facts.name(seen['role'])} in memory"
-    return [[(clip(words, width), ""), (clip(f"   {seen['ended'] or 'running'}", 24), "muted")]]
 
 
 def _swap_lines(

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -18,10 +18,8 @@ from navigator.engine.acting import request
 from navigator.engine.server import SocketServer
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Event
-from navigator.tui.app import NavigatorApp, rehearsed
+from navigator.tui.app import NavigatorApp
 from navigator.tui.conductor_link import ConductorLink, in_brief
-from navigator.tui.dialogs import ConfirmDialog
-from navigator.tui.prefs import Prefs
 from navigator.tui.widgets.strip import StatusStrip
 from tests.tui import world
 from tests.tui.driving import loaded, until
@@ -196,24 +194,6 @@ def test_a_short_hint_is_said_whole() -> None:
     assert in_brief("no sentence") == ("no sentence", "")
 
 
-async def test_leaving_says_that_the_conductor_keeps_running(empty_state: StatePaths) -> None:
-    desk = Desk(empty_state)
-    await desk.server.start()
-    app = NavigatorApp(Settings(), empty_state, autostart=False)
-    async with app.run_test() as pilot:
-        await until(pilot, lambda: app.link.here)
-        await pilot.press("q")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog) and app.screen.ready)
-        assert "It keeps running" in cast("ConfirmDialog", app.screen)._lines[0]
-        await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(app.screen, ConfirmDialog))
-        await pilot.press("q")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog) and app.screen.ready)
-        await pilot.press("enter")
-        await until(pilot, lambda: app._exit)
-    await desk.server.close()
-
-
 REHEARSAL = Settings.model_validate({"swap": {"strategy": "rehearsal"}})
 
 
@@ -227,15 +207,3 @@ async def test_opening_alone_starts_no_conductor(
     async with app.run_test(size=(120, 40)) as pilot:
         await loaded(pilot)
     assert wanted == ([True] if asked else [])
-
-
-def test_a_demo_is_rehearsed_again_as_it_was(
-    empty_state: StatePaths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("NAVIGATOR_TIME_SCALE", raising=False)
-    root = empty_state.root
-    assert rehearsed(Prefs(root), None, 0) == (None, 0)
-    assert rehearsed(Prefs(root), 0.02, 7) == (0.02, 7)
-    assert rehearsed(Prefs(root), None, 0) == (0.02, 7)
-    monkeypatch.setenv("NAVIGATOR_TIME_SCALE", "1")
-    assert rehearsed(Prefs(root), None, 0) == (None, 7)

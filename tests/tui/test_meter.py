@@ -83,7 +83,6 @@ def test_the_strip_says_what_the_gpu_does(state: StatePaths) -> None:
     assert text_of(snapshot, LiveStatus(), 78)[0].startswith("○ no conductor, 4 tasks queued: ctrl+n starts")
     idle = replace(snapshot, work=())
     assert "no conductor" in text_of(idle, LiveStatus(), 120)[0]
-    assert "41 min ago" in text_of(idle, LiveStatus(), 120)[0]
     assert "starting" in text_of(snapshot, LiveStatus(conductor="starting"), 120)[0]
     assert text_of(snapshot, LiveStatus(problem="No swap strategy."), 120)[1] == "No swap strategy."
     swapping = replace(here, swap=SwapProgress("generator", "reviewer", 0.0, "load", 0.0))

@@ -26,8 +26,8 @@ LINES = ["def a():", "    return 1", "", "def b():", "    return 1", "\treturn 1
 
 def test_a_quote_is_found_nearest_to_where_it_stood() -> None:
     assert found_again(LINES, "    return 1", 1) == 2
-    assert found_again(LINES, "    return 1", 6) == 5
-    assert found_again(LINES, "  return 1", 6) == 6, "blanks may differ where nothing is exact"
+    assert found_again(LINES, "    return 1", 4) == 5
+    assert found_again(LINES, "  return 1", 9) == 6, "blanks may differ"
     assert found_again(LINES, "return 2", 2) is None
     assert found_again(LINES, "   ", 3) is None
 

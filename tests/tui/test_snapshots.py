@@ -31,12 +31,6 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(source=tmp_path / "config.toml")
 
 
-async def settled(pilot: Pilot[Any]) -> NavigatorApp:
-    app = await loaded(pilot)
-    await until(pilot, lambda: bool(app.snapshot.figured.finish or not app.snapshot.projects))
-    return app
-
-
 def working(app: NavigatorApp, swap: SwapProgress | None = None) -> None:
     """As if a conductor had just told this."""
     status = {"resident": "generator", "strategy": "systemd", "busy": {"T177": "generator"}}
@@ -67,7 +61,7 @@ def test_deck(
     snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:
     async def before(pilot: Pilot[Any]) -> None:
-        app = await settled(pilot)
+        app = await loaded(pilot)
         app.theme = theme
         working(app)
         await pilot.press("j", "space")
@@ -80,11 +74,6 @@ async def swapping(app: NavigatorApp, pilot: Pilot[Any]) -> None:
     now = strip_text.time.monotonic()
     ended = (("drain", 0.4), ("stop", 2.1), ("start", 6.0))
     working(app, SwapProgress("generator", "reviewer", now - 27, "load", now - 18.5, ended))
-
-
-async def in_the_terminals_colours(app: NavigatorApp, pilot: Pilot[Any]) -> None:
-    app.theme = "navigator-ansi"
-    working(app)
 
 
 async def help_page(app: NavigatorApp, pilot: Pilot[Any]) -> None:
@@ -103,12 +92,12 @@ async def task_page(app: NavigatorApp, pilot: Pilot[Any]) -> None:
 
 @pytest.mark.parametrize(
     "script",
-    [swapping, in_the_terminals_colours, help_page, task_page],
+    [swapping, help_page, task_page],
     ids=lambda script: script.__name__,
 )
 def test_states(snap_compare: Snap, make_app: AppMaker, tmp_path: Path, script: Script) -> None:
     async def before(pilot: Pilot[Any]) -> None:
-        await script(await settled(pilot), pilot)
+        await script(await loaded(pilot), pilot)
         await pilot.pause()
 
     assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=(120, 36), run_before=before)

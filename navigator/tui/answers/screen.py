@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 
 from navigator.actions.base import Done, Verb, read_card
 from navigator.actions.deciding import SendBack
-from navigator.actions.tasks import After, Cancel, PutAway, Retry, TaskVerb
+from navigator.actions.tasks import Cancel, PutAway, Retry, TaskVerb
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, Suggestion, Task
 from navigator.model.states import Role, TaskState
@@ -120,11 +120,6 @@ class AnswerScreen(NavScreen):
             self.dismiss(None)
         return done
 
-    def action_copy(self) -> None:
-        """Copy the whole report, or the text of a task that has none."""
-        if self.answer is not None:
-            self.app.copy_to_clipboard(self.answer.task.report or self.answer.task.text)
-
     def action_details(self) -> None:
         """The task's text, and its history."""
         self.post_message(OpenTask(self.identifier))
@@ -199,7 +194,6 @@ _VERBS: dict[str, type[TaskVerb]] = {
     "put_away": PutAway,
     "retry": Retry,
     "stop": Cancel,
-    "free": After,
 }
 _QUIET = frozenset({"call_started", "call_judged", "proposal_batch"})
 
@@ -214,9 +208,7 @@ class TaskScreen(AnswerScreen):
         """Only what fits the task's state."""
         if action not in _VERBS:
             return True
-        if self.answer is None or (action == "free" and not self.answer.task.after):
-            return False
-        return _VERBS[action].refuse_one(self.answer.on) is None
+        return self.answer is not None and _VERBS[action].refuse_one(self.answer.on) is None
 
     def action_retry(self) -> None:
         """Start a new attempt."""
@@ -225,10 +217,6 @@ class TaskScreen(AnswerScreen):
     def action_stop(self) -> None:
         """Cancel it."""
         self._do("stop")
-
-    def action_free(self) -> None:
-        """Start it without waiting for other tasks."""
-        self._do("free")
 
     def _do(self, name: str) -> None:
         begin(self, partial(self.perform, _VERBS[name](ids=(self.identifier,))), group="decide")

@@ -276,11 +276,11 @@ class Layout:
     def measure(
         self,
         files: Sequence[FileDiff],
-        widths: tuple[int, int] | None,
+        widths: tuple[int, int],
         box_height: Callable[[DiffRow], int],
     ) -> None:
-        """Stack the rows. `widths` are the cells for text on the left and right (equal when unified), None: no wrap."""
-        heights = [1] * len(self.rows) if widths is None else _wrapped(self.rows, files, widths)
+        """Stack the rows. `widths` are the cells for text on the left and right (equal when unified)."""
+        heights = _wrapped(self.rows, files, widths)
         for index in self.file_rows:
             heights[index] = 2 if index else 1
         for index in self.box_rows:
@@ -319,10 +319,15 @@ def _wrapped(rows: Sequence[DiffRow], files: Sequence[FileDiff], widths: tuple[i
     """Heights of the rows whose lines wrap; a unified line is measured as the right half, whose width is all there is."""
     heights = []
     for row in rows:
-        sides = [(row.a, widths[0]), (row.b, widths[1])] if row.kind == RowKind.PAIR else []
-        sides += [(row.a, widths[1])] if row.kind == RowKind.LINE else []
-        lines = files[row.file].hunks[row.hunk].lines if sides else ()
-        heights.append(max((rows_needed(lines[a].text, width) for a, width in sides if a >= 0), default=1))
+        height = 1
+        if row.kind <= RowKind.PAIR:
+            lines = files[row.file].hunks[row.hunk].lines
+            if row.kind == RowKind.LINE:
+                height = rows_needed(lines[row.a].text, widths[1])
+            else:
+                sides = ((row.a, widths[0]), (row.b, widths[1]))
+                height = max(rows_needed(lines[a].text, width) for a, width in sides if a >= 0)
+        heights.append(height)
     return heights
 
 

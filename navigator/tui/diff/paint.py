@@ -26,7 +26,7 @@ from navigator.tui.diff.layout import (
     partners,
 )
 from navigator.tui.theme import DiffPalette
-from navigator.tui.widgets.cells import clip, display, display_enough, fit_left, wrap
+from navigator.tui.widgets.cells import clip, display, fit_left, wrap
 
 SIGNS = {" ": " ", "+": "+", "-": "−"}
 """The sign column. The minus is the typographic one, as wide as the plus."""
@@ -105,13 +105,11 @@ class Painter:
         *,
         mode: Mode = "unified",
         width: int = 80,
-        wrap: bool = False,
     ) -> None:
         self.scene = scene
         self.palette = palette
         self.mode = mode
         self.width = max(1, width)
-        self.wrap = wrap
         self.digits = _digits(scene.files)
         self.both_numbers = mode == "unified" and width >= NARROW
         self.gutter = self.digits + 4 + (self.digits + 1 if self.both_numbers else 0)
@@ -270,10 +268,7 @@ class Painter:
     ) -> list[Segment]:
         """Numbers, sign and the visible part of one line, filled up to its width."""
         line = self.scene.line(row, index)
-        if self.wrap:
-            text, complete = display(line.text), True
-        else:
-            text, complete = display_enough(line.text, width)
+        text = display(line.text)
         faint = base + _ink(self.palette.faint if line.kind == " " else self.palette.muted)
         sign = base + (
             _ink(self.palette.added if line.kind == "+" else self.palette.removed)
@@ -288,21 +283,18 @@ class Painter:
         if used > width:
             # One character wider than the whole column.
             first, used = last, 0
-        continued = not self.wrap and (not complete or last < len(text))
         if sub:
             segments = [Segment(f"{'↳':>{len(numbers)}}   ", faint)]
         else:
             segments = [Segment(f"{numbers} ", faint), Segment(f"{SIGNS[line.kind]} ", sign)]
         segments += _paint(text, first, last, base, self._layers(row, index, text, (first, last), syntax))
         room = width - used
-        if line.no_newline and complete and last == len(text) and room > 3:
+        if line.no_newline and last == len(text) and room > 3:
             note = clip(f" ⊘ {NO_NEWLINE}", room)
             segments.append(Segment(note, base + _ink(self.palette.muted)))
             room -= cell_len(note)
         if room:
             segments.append(Segment(" " * room, base))
-        if continued:
-            return _mark_end(segments, faint)
         return segments
 
     def _layers(
@@ -310,7 +302,7 @@ class Painter:
     ) -> list[Layer]:
         line = self.scene.line(row, index)
         layers: list[Layer] = []
-        if syntax and (line.kind == " " or self.palette.syntax_on_changes):
+        if syntax:
             styles = self.palette.syntax
             layers.append([(start, stop, styles[group]) for start, stop, group in syntax])
         if line.kind != " ":
@@ -412,13 +404,6 @@ def _paint(text: str, first: int, last: int, base: Style, layers: Sequence[Layer
             for index in range(place[max(start, first)], place[min(stop, last)]):
                 styles[index] += style
     return [Segment(text[a:b], style) for a, b, style in zip(edges, edges[1:], styles, strict=False)]
-
-
-def _mark_end(segments: list[Segment], style: Style) -> list[Segment]:
-    """A sign in the last cell that the line continues."""
-    width = sum(cell_len(segment.text) for segment in segments)
-    cut = Strip(segments, width).crop(0, width - 1)
-    return [*cut, Segment("›", style)]
 
 
 @lru_cache(maxsize=256)

@@ -89,12 +89,10 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
     ALLOW_SELECT = False
 
     mode: var[Mode] = var("unified", init=False)
-    wrap: var[bool] = var(False, init=False)
 
-    def __init__(self, *, mode: Mode = "unified", wrap: bool = False, id: str | None = None) -> None:
+    def __init__(self, *, mode: Mode = "unified", id: str | None = None) -> None:
         super().__init__(id=id)
         self.set_reactive(DiffView.mode, mode)
-        self.set_reactive(DiffView.wrap, wrap)
         self._files: list[FileDiff] = []
         self._findings: tuple[FindingNote, ...] = ()
         self._comments: tuple[LineComment, ...] = ()
@@ -217,16 +215,12 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
     def watch_mode(self) -> None:
         self._keep_place()
 
-    def watch_wrap(self) -> None:
-        self._keep_place()
-
     # Layout
 
     def _stack(self) -> None:
-        """The same rows, laid out again: their heights depend on the width and on wrapping."""
+        """The same rows, laid out again: their heights depend on the width."""
         painter = self._repaint()
-        widths = painter.text_widths if self.wrap else None
-        self._layout.measure(self._scene.files, widths, painter.box_height)
+        self._layout.measure(self._scene.files, painter.text_widths, painter.box_height)
         self.virtual_size = Size(painter.width, self._layout.total)
 
     def _repaint(self) -> Painter:
@@ -236,7 +230,6 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
             palette_for(self.app.current_theme),
             mode=self.mode,
             width=self.scrollable_content_region.width,
-            wrap=self.wrap,
         )
         self._strips.clear()
         self.refresh()
@@ -535,10 +528,6 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
     def action_toggle_split(self) -> None:
         """Side by side, or one under the other."""
         self.mode = "unified" if self.mode == "split" else "split"
-
-    def action_toggle_wrap(self) -> None:
-        """Wrap long lines, or cut them."""
-        self.wrap = not self.wrap
 
     def action_toggle_findings(self) -> None:
         """Close every finding and comment, or open them all when they are closed."""

@@ -85,7 +85,7 @@ async def save(app: BaseApp, place: KeepComment, text: str) -> None:
 
 
 def copy_text(diff: DiffView) -> str:
-    """What is copied: the finding, comment or hunk under the cursor, else the file's path."""
+    """What is copied: the finding or comment under the cursor, else the path and line."""
     key = diff.current_key
     for annotation in diff.annotations if key else ():
         if annotation.key != key:
@@ -96,15 +96,7 @@ def copy_text(diff: DiffView) -> str:
         where = f"{finding.path}:{finding.line}" if finding.line else finding.path
         return ": ".join(filter(None, (where, finding.severity.value, finding.message)))
     place = diff.location
-    if not place.hunk:
-        return place.path
-    for file in diff.files:
-        for hunk in file.hunks:
-            if file.path == place.path and hunk.label == place.hunk:
-                head = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@ {hunk.section}"
-                body = (f"{line.kind}{line.text}" for line in hunk.lines)
-                return "\n".join([f"--- {file.path}", head.rstrip(), *body, ""])
-    return ""
+    return f"{place.path}:{place.line}" if place.line else place.path
 
 
 def find_in(diff: DiffView, query: str) -> bool:

@@ -231,15 +231,11 @@ def _who(review: Review) -> str:
 
 
 def found_again(lines: Sequence[str], quote: str, line: int) -> int | None:
-    """The line (1-based) with the quoted text nearest to `line`; None when there is none.
-
-    An exact line wins over one that differs in blanks. A quote of blanks alone is not looked for.
-    """
+    """The line (1-based) with the quoted text nearest to `line`, blanks around it aside; None when there is none."""
     wanted = quote.strip()
     if not wanted:
         return None
-    exact = [number for number, text in enumerate(lines, 1) if text == quote]
-    places = exact or [number for number, text in enumerate(lines, 1) if text.strip() == wanted]
+    places = [number for number, text in enumerate(lines, 1) if text.strip() == wanted]
     return min(places, key=lambda number: (abs(number - line), number), default=None)
 
 

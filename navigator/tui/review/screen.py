@@ -40,7 +40,7 @@ from navigator.tui.review.context import (
     load_review_context,
     note_key,
 )
-from navigator.tui.review.words import rounds_line, task_lines, title_line, warning_lines
+from navigator.tui.review.words import DetailsScreen, rounds_line, task_lines, title_line, warning_lines
 from navigator.tui.terminal import editor_words, open_in_editor
 from navigator.tui.verbs import escalate, judge, perform
 from navigator.tui.widgets.cells import Piece
@@ -90,7 +90,7 @@ class ReviewScreen(NavScreen):
         yield PieceLines(most=3, id="task")
         yield PieceLines(most=self.MOST_WARNINGS, id="warnings")
         mode: Mode = "split" if self.app.prefs.get("diff.mode", "unified") == "split" else "unified"
-        yield DiffView(mode=mode, wrap=self.app.prefs.get("diff.wrap", "no") == "yes", id="diff")
+        yield DiffView(mode=mode, id="diff")
         yield Static("", id="message")
         yield Input(placeholder="search   enter goes to the next match   esc closes", id="search")
 
@@ -98,8 +98,6 @@ class ReviewScreen(NavScreen):
         """Watch how far the diff is scrolled, and how it is shown."""
         self.watch(self.diff, "scroll_y", self._watch_end, init=False)
         self.watch(self.diff, "mode", lambda mode: self.app.prefs.set("diff.mode", mode), init=False)
-        keep_wrap = partial(self.app.prefs.set, "diff.wrap")
-        self.watch(self.diff, "wrap", lambda wrap: keep_wrap("yes" if wrap else "no"), init=False)
 
     @property
     def diff(self) -> DiffView:
@@ -593,7 +591,7 @@ class ReviewScreen(NavScreen):
             self.app.toast(str(error), "warning")
 
     def action_copy(self) -> None:
-        """Copy the finding, comment or hunk under the cursor, or the file's path."""
+        """Copy the finding or comment under the cursor, else the path and line."""
         text = comments.copy_text(self.diff)
         if text:
             self.app.copy_to_clipboard(text)
@@ -602,8 +600,6 @@ class ReviewScreen(NavScreen):
 
     def action_details(self) -> None:
         """The task, the checks' output, the policy items, the reviewer's words."""
-        from navigator.tui.review.words import DetailsDialog
-
         if self.context is not None and self.shown is not None:
             overlaps = self.overlaps_of(self.shown.id)
-            self.app.push_screen(DetailsDialog(self.context, self.shown, overlaps))
+            self.app.push_screen(DetailsScreen(self.context, self.shown, overlaps))

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
-from typing import ClassVar
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import VerticalScroll
-from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from navigator.model.models import CheckResult, Proposal, Review
 from navigator.model.states import (
@@ -30,9 +24,11 @@ from navigator.sheet.variants import standing_lines
 from navigator.sheet.waiting import about, reading_seconds
 from navigator.sheet.writing import look_lines, looks_words, uncertainty_words
 from navigator.tui.deck_snapshot import short_model
-from navigator.tui.keys import bindings_of
 from navigator.tui.review.context import ReviewContext
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, length
+from navigator.tui.widgets.markdown import wrapped
+from navigator.tui.widgets.page import Line, Page
+from navigator.tui.widgets.screen import NavScreen
 
 WIDE = 100
 """Cells from which names are spelled out."""
@@ -121,14 +117,11 @@ def task_lines(context: ReviewContext, shown: Proposal, width: int) -> list[list
 
 
 def tab_pieces(context: ReviewContext, shown: Proposal) -> list[Piece]:
-    """`r0 ─ r1 ─ [r2]`, attempts apart: `a1 r0 ─ r1   a2 [r0]`. The newest ones where there are many."""
+    """`r0 ─ r1 ─ [r2]`, attempts apart: `attempt 1 r0 ─ r1  attempt 2 [r0]`."""
     attempts = sorted({version.attempt for version in context.versions})
     pieces: list[Piece] = []
-    kept = [a for a in attempts if a == shown.attempt or a >= attempts[-1] - 2]
-    if len(kept) < len(attempts):
-        pieces.append(("… ", "faint"))
-    for attempt in kept:
-        if pieces and pieces[-1][0] != "… ":
+    for attempt in attempts:
+        if pieces:
             pieces.append(("  ", ""))
         if len(attempts) > 1:
             pieces.append((f"attempt {attempt + 1} ", "muted"))
@@ -316,41 +309,32 @@ def _state_lines(context: ReviewContext, shown: Proposal) -> list[list[Piece]]:
 
 Section = tuple[str, str]
 
+_MOST = 110
+"""Cells of a line at most, so that it is easy to read."""
 
-class DetailsDialog(ModalScreen[None]):
-    """Sections of text to read."""
 
-    CSS_PATH = "details.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of("reading")
+class DetailsScreen(NavScreen):
+    """Sections of text to read; esc leaves it."""
+
+    SCOPE = "help"
+    TITLE = "details"
+    AUTO_FOCUS = "#details"
 
     def __init__(self, context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -> None:
         super().__init__()
         self._sections = list(sections(context, shown, overlaps))
 
-    def compose(self) -> ComposeResult:
-        """Title and body of each section."""
-        with VerticalScroll():
-            for title, body in self._sections:
-                yield Static(Content(safe_text(title)), classes="title")
-                yield Static(Content(safe_text(body)), classes="body")
+    def compose_body(self) -> ComposeResult:
+        """One page."""
+        yield Page(self._lines, id="details")
 
-    def on_mount(self) -> None:
-        """Keys scroll."""
-        self.query_one(VerticalScroll).focus()
-
-    def action_leave(self) -> None:
-        """Back."""
-        self.dismiss()
-
-    action_details = action_leave
-
-    def action_down(self) -> None:
-        """A line down."""
-        self.query_one(VerticalScroll).scroll_relative(y=1, animate=False)
-
-    def action_up(self) -> None:
-        """A line up."""
-        self.query_one(VerticalScroll).scroll_relative(y=-1, animate=False)
+    def _lines(self, width: int) -> list[Line]:
+        lines: list[Line] = []
+        for title, body in self._sections:
+            lines += [[], *wrapped([(safe_line(title), "accent")], min(width, _MOST))]
+            for line in safe_text(body).split("\n"):
+                lines += wrapped([(line.expandtabs(4), "")], min(width, _MOST))
+        return lines
 
 
 def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -> Iterator[Section]:

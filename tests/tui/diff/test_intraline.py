@@ -40,11 +40,8 @@ def test_long_lines_are_not_compared() -> None:
     assert words("a" * (MAX_COMPARED + 1), "a") is None
 
 
-def test_lines_too_intricate_to_compare_differ_in_all_between_their_ends() -> None:
-    old = "call(" + "(a" * 120 + ", end)"
-    new = "call(" + "a(" * 120 + ", end)"
-    padding = "word" * 80
-    assert words(padding + old, padding + new) == (["(a" * 120], ["a(" * 120])
+def test_lines_too_intricate_are_not_compared() -> None:
+    assert words("call(" + "(a" * 120 + ", end)", "call(" + "a(" * 120 + ", end)") is None
 
 
 @given(TEXT, TEXT)

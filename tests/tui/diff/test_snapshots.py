@@ -1,4 +1,4 @@
-"""A picture of the view, split and wrapped; Review's own pictures show the other mode."""
+"""A picture of the view, split; Review's own pictures show the other mode."""
 
 from __future__ import annotations
 
@@ -17,7 +17,5 @@ async def look_at_the_finding(pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
-def test_split_and_wrapped(snap_compare: Callable[..., bool]) -> None:
-    assert snap_compare(
-        sample_app(mode="split", wrap=True), terminal_size=(120, 36), run_before=look_at_the_finding
-    )
+def test_split(snap_compare: Callable[..., bool]) -> None:
+    assert snap_compare(sample_app(mode="split"), terminal_size=(120, 36), run_before=look_at_the_finding)
