@@ -42,10 +42,14 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def seconds_of(stamp: str) -> float:
+    """A stored moment in seconds of the wall clock."""
+    return datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
+
+
 def age_seconds(stamp: str) -> float:
     """Seconds since a stored moment; never negative, whatever the clock did."""
-    moment = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
-    return max(0.0, (datetime.now(UTC) - moment).total_seconds())
+    return max(0.0, datetime.now(UTC).timestamp() - seconds_of(stamp))
 
 
 class Model(BaseModel):
