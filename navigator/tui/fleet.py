@@ -183,7 +183,7 @@ def now_lines(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width
     """What the GPU holds, or the swap under way phase by phase."""
     lines: list[Line] = [[], [("NOW", "title")], []]
     if live.swap is not None:
-        return [*lines, *_swap_lines(live.swap, snapshot, facts, width, meanwhile(snapshot, live))]
+        return [*lines, *_swap_lines(live.swap, snapshot, facts, width, meanwhile(snapshot))]
     if live.conductor != "here":
         said = "starting the conductor …" if live.conductor == "starting" else "no conductor running"
         lines.append([("○ ", "warn"), (said, "warn"), (f"   {facts.start_key} starts one", "muted")])
@@ -222,10 +222,6 @@ def _troubles(live: LiveStatus, width: int) -> list[Line]:
         if role not in given_up:
             words = f"▲ the {role}'s server died {count} times in this residency; it is restarted when needed"
             lines.append([(clip(words.replace(" 1 times", " once"), width), "warn")])
-    for role, seen in live.by_role("canary").items():
-        if seen.get("outcome") == "garbage":
-            words = f"▲ canary of the {role}: {seen.get('reason')}"
-            lines.append([(clip(words, width), "bad")])
     if wanted := live.status.get("wanted"):
         words = f"▸ the {wanted} loads when current work finishes"
         lines.append([(clip(words, width), "accent")])
