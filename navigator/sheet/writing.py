@@ -124,16 +124,6 @@ def _repairs(reader: Reader, proposal: Proposal) -> list[RepairCall]:
     return reader.repair_calls(reader.proposal(proposal.parent) if proposal.parent else proposal)
 
 
-# How unsure a model was of a change, in words.
-
-
-def uncertainty_words(proposal: Proposal) -> str:
-    """`entropy 0.42 bits a token, at most 3.1`; "" where the server told none."""
-    if proposal.entropy_mean is None or proposal.entropy_peak is None:
-        return ""
-    return f"entropy {proposal.entropy_mean:.2f} bits a token, at most {proposal.entropy_peak:.1f}"
-
-
 # What became of the test of a finding, in words.
 
 _HEADS = {

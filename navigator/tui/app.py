@@ -7,23 +7,21 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from textual.app import SystemCommand
 from textual.binding import BindingType
-from textual.dom import DOMNode
 from textual.events import Event, Key
 from textual.filter import LineFilter
 from textual.message import Message
 from textual.screen import Screen
 
 from navigator.config.paths import StatePaths, config_path, state_dir
-from navigator.tui.base import BaseApp, ComposeFor, DecideAll, OpenProposal, OpenTask, begin
-from navigator.tui.keys import TITLES, Action, KeyGate, Keymap, bindings_of, in_scope, load_keymap
+from navigator.tui.base import ApproveAll, BaseApp, ComposeFor, OpenProposal, OpenTask, begin
+from navigator.tui.keys import KeyGate, Keymap, bindings_of, load_keymap
 from navigator.tui.terminal import InertFilter
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 from navigator.tui.widgets.screen import NavScreen
@@ -45,7 +43,6 @@ MODES: dict[str, str] = {
 
 OVERLAYS: dict[str, str] = {
     "task": "navigator.tui.answers.screen:TaskScreen",
-    "report": "navigator.tui.answers.screen:ReportScreen",
     "suggestions": "navigator.tui.answers.suggestions:SuggestionsScreen",
     "batch": "navigator.tui.review.batch:BatchDialog",
     "help": "navigator.tui.dialogs:HelpScreen",
@@ -77,7 +74,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
 
     TITLE = "navigator"
     CSS_PATH = "app.tcss"
-    ENABLE_COMMAND_PALETTE = True
+    ENABLE_COMMAND_PALETTE = False
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         name: partial(_make_screen, place) for name, place in MODES.items()
     }
@@ -98,7 +95,6 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         super().__init__(settings, paths, keymap or Keymap(), time_scale=time_scale, seed=seed)
         self._autostart = autostart
         self._gate = KeyGate(self, super().on_event)
-        self._history: list[str] = []
         for theme in THEMES:
             self.register_theme(theme)
         chosen = self.prefs.get("theme", DEFAULT_THEME)
@@ -115,19 +111,6 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's own, and last the one that lets no control character through."""
         return [*super().get_line_filters(), self._inert]
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """What the command palette offers: every action of the screen below it."""
-        for action in in_scope(screen.SCOPE if isinstance(screen, NavScreen) else "deck"):
-            if action.palette:
-                title = f"{TITLES[action.group].lower()}: {action.label}   {self.keymap.shown(action.id)}"
-                yield SystemCommand(title, action.help, partial(self._act, screen, action))
-
-    async def _act(self, screen: Screen[Any], action: Action) -> None:
-        carrier: DOMNode = self if action.group in ("app", "go") else screen
-        if action.group in ("list", "diff") and screen.focused is not None:
-            carrier = screen.focused
-        await self.run_action(action.name, carrier)
 
     # Life
 
@@ -160,8 +143,6 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
 
     async def _go(self, mode: str, request: Message | None) -> None:
         if mode != self.current_mode:
-            self._history = [name for name in self._history if name != mode][-8:]
-            self._history.append(self.current_mode)
             await self.switch_mode(mode)
         screen = self.screen_stack[0]
         if request is not None and isinstance(screen, NavScreen):
@@ -179,20 +160,19 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         """To Compose."""
         self.go("compose", request)
 
-    def on_decide_all(self, request: DecideAll) -> None:
+    def on_approve_all(self, request: ApproveAll) -> None:
         """Ask in the batch dialog."""
         self.push_screen(load(OVERLAYS["batch"])(request))
 
     async def action_back(self) -> None:
-        """Back to where the user came from."""
+        """Leave what is open, else to the deck."""
         screen = self.screen
         if isinstance(screen, NavScreen) and screen.back():
             return
         if len(self.screen_stack) > 1:
             self.pop_screen()
-        elif self._history:
-            mode = self._history.pop()
-            await self.switch_mode(mode)
+        else:
+            await self.switch_mode("deck")
 
     def action_deck(self) -> None:
         """To the deck."""

@@ -214,6 +214,11 @@ class ComposeScreen(NavScreen):
                 self._looking.discard(project.name)
             self._redraw()
 
+    async def _read_bases(self) -> None:
+        """Read the chosen projects that are not read now."""
+        known = {row.name: row.project for row in self.app.snapshot.projects}
+        await self._look_at([known[n] for n in self._sheet.projects if n in known and n not in self._bases])
+
     def on_screen_suspend(self) -> None:
         """Save the draft at once, and read the projects again when coming back."""
         self._bases.clear()
@@ -277,8 +282,7 @@ class ComposeScreen(NavScreen):
         """Choose files from the projects' base commits."""
         if not self._sheet.projects and not await self._pick_projects():
             return
-        known = {row.name: row.project for row in self.app.snapshot.projects}
-        await self._look_at([known[n] for n in self._sheet.projects if n in known and n not in self._bases])
+        await self._read_bases()
         bases = [self._bases[name] for name in self._sheet.projects if name in self._bases]
         paths = dict.fromkeys(path for base in bases for path in base.paths)
         chosen = await self.app.push_screen_wait(
@@ -311,6 +315,7 @@ class ComposeScreen(NavScreen):
             return
         if not self._sheet.projects and not await self._pick_projects():
             return
+        await self._read_bases()
         sheet = self.sheet
         trees = {name: frozenset(g.paths) for name, g in self._bases.items() if not g.problem}
         try:

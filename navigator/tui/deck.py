@@ -11,11 +11,11 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
-from navigator.model.states import DecisionKind, TaskKind, TaskState
+from navigator.model.states import TaskKind, TaskState
 from navigator.model.text import safe_line
 from navigator.sheet.variants import best_first
 from navigator.tui import deck_rows as draw
-from navigator.tui.base import DecideAll, OpenProposal, OpenTask, begin
+from navigator.tui.base import ApproveAll, OpenProposal, OpenTask, begin
 from navigator.tui.deck_rows import CARD_ORDERS, admits, in_order
 from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.keys import Action
@@ -225,8 +225,7 @@ class DeckScreen(NavScreen):
         return f"{key} → {words[other]} {len(self.pane(other).rows)}"
 
     def _draw_waiting(self, card: Card, width: int) -> list[Piece]:
-        timed = self._card_order == "effort"
-        return draw.draw_waiting(self._snapshot.known(card), width, timed=timed, best=card.task in self._best)
+        return draw.draw_waiting(self._snapshot.known(card), width, best=card.task in self._best)
 
     # Going about
 
@@ -304,15 +303,15 @@ class DeckScreen(NavScreen):
         elif (refusal := Approve.refuse_one(card)) is not None:
             self.app.toast(str(refusal), "warning")
         else:
-            self.post_message(DecideAll(DecisionKind.APPROVE, [(card.proposal, card.tree)]))
+            self.post_message(ApproveAll([(card.proposal, card.tree)]))
 
     def action_approve_batch(self) -> None:
         """Approve the selected proposals, else the batch of the one under the cursor, else all that wait."""
-        self._decide_all(DecisionKind.APPROVE)
-
-    def action_reject_batch(self) -> None:
-        """The same, rejected."""
-        self._decide_all(DecisionKind.REJECT)
+        cards = self.batch_cards()
+        if cards:
+            self.post_message(ApproveAll([(card.proposal, card.tree) for card in cards]))
+        else:
+            self.app.toast("No proposal here waits for a decision.", "warning")
 
     def action_review_existing(self) -> None:
         """Choose what of the project under the cursor is reviewed."""
@@ -330,13 +329,6 @@ class DeckScreen(NavScreen):
         if inbox.selected_rows or current is None or not _can_decide(current):
             return waiting
         return [card for card in waiting if card.batch == current.batch]
-
-    def _decide_all(self, kind: DecisionKind) -> None:
-        cards = self.batch_cards()
-        if cards:
-            self.post_message(DecideAll(kind, [(card.proposal, card.tree) for card in cards]))
-        else:
-            self.app.toast("No proposal here waits for a decision.", "warning")
 
     def action_swap(self) -> None:
         """Load the reviewer without waiting for the batch to fill."""
@@ -454,9 +446,6 @@ def _can_decide(card: Card) -> bool:
 
 
 def page_of(card: Card) -> str:
-    """Which screen shows a task without a proposal: "suggestions", "report", or "" for the task's own page."""
-    if card.proposal or not card.report or card.state not in (TaskState.AWAITING_APPROVAL, TaskState.DONE):
-        return ""
-    if card.suggestions or (card.kind == TaskKind.SCAN.value and card.state is TaskState.DONE):
-        return "suggestions"
-    return "" if card.no_change else "report"
+    """Which screen shows a task without a proposal: "suggestions", or "" for the task's own page."""
+    read = card.kind == TaskKind.SCAN.value and card.state is TaskState.DONE
+    return "suggestions" if card.report and not card.proposal and (card.suggestions or read) else ""

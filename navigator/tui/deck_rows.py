@@ -10,7 +10,7 @@ from navigator.model.states import Needs, TaskState
 from navigator.sheet.marks import careful_paths, labels, marks
 from navigator.sheet.variants import ENDED as ENDED_FOR_GOOD
 from navigator.sheet.variants import leaders, spread
-from navigator.sheet.waiting import about, by_effort, card_seconds, row_head
+from navigator.sheet.waiting import by_effort, row_head
 from navigator.tui.clock import seconds_since
 from navigator.tui.deck_snapshot import ProjectRow
 from navigator.tui.widgets.cells import (
@@ -96,11 +96,10 @@ def card_heading(title: str, count: int | None, note: str, width: int, elsewhere
     )
 
 
-def draw_waiting(card: Card, width: int, *, timed: bool = False, best: bool = False) -> list[Piece]:
+def draw_waiting(card: Card, width: int, *, best: bool = False) -> list[Piece]:
     """What waits for the user, in one line: who, what the strictest reader says, what it is, what to mind, how much.
 
     Args:
-        timed: say how long it may take to decide, too, where there is room.
         best: it is the best of the variants of its task that wait.
     """
     short = width < NARROW
@@ -112,12 +111,10 @@ def draw_waiting(card: Card, width: int, *, timed: bool = False, best: bool = Fa
         tail += [("  ", ""), flag]
     if card.proposal:
         tail += [(right(f"+{card.added} −{card.removed}", 10), "muted")]
-    if timed and not short:
-        tail.append((right(about(card_seconds(card)), 8), "faint"))
     tail.append((" ", ""))
     room = width - length(head) - _VERDICT
     if length(tail) > room - 14:
-        tail = [*tail[: -3 if timed and not short else -2], (" ", "")]  # the flags matter more than the size
+        tail = [*tail[:-2], (" ", "")]  # the flags matter more than the size
     tail = cropped(tail, max(2, room - 8))
     return [
         *head,

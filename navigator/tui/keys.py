@@ -30,9 +30,8 @@ class Action:
         id: `group.name`; the name of the method, `action_<name>`, and the key in keys.toml.
         keys: default keys, the one to show first.
         label: one or two words for the footer.
-        help: a sentence for the help screen and the palette.
+        help: a sentence for the help screen.
         footer: shown in the footer where there is room.
-        palette: offered in the palette.
         first: has room in the footer before the others.
     """
 
@@ -41,7 +40,6 @@ class Action:
     label: str
     help: str
     footer: bool = False
-    palette: bool = True
     first: bool = False
 
     @property
@@ -67,7 +65,6 @@ ACTIONS: dict[str, Action] = {
         label,
         sentence,
         footer="F" in flags,
-        palette="P" in flags,
         first="1" in flags,
     )
     for group, rows in _TABLE["groups"].items()

@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from navigator.model.errors import NavigatorError
 from navigator.model.text import SIMULATED
 from navigator.sheet.account import account, folded, newest_night
-from navigator.sheet.statistics.page import PageQuestion, StatisticsPage, Table, drawn
+from navigator.sheet.statistics.page import PageQuestion, StatisticsPage, Table
 from navigator.sheet.statistics.pages import PAGES
 from navigator.store.reads.reader import Reader
 from navigator.tui import clock
@@ -54,16 +54,6 @@ class StatsScreen(NavScreen):
         """What each page counted, by its name; a page that was not counted yet is not in it."""
         return self._counted
 
-    @property
-    def pages(self) -> list[StatisticsPage]:
-        """The summary, and the pages that have something to say."""
-        counted = self._counted
-        return [
-            page
-            for page in PAGES
-            if page is PAGES[0] or page.name not in counted or drawn(counted[page.name])
-        ]
-
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """The store has changed: count again, but not all the time."""
         if snapshot.loaded and not any(w.group == "count" and not w.is_finished for w in self.workers):
@@ -90,15 +80,13 @@ class StatsScreen(NavScreen):
             await asyncio.sleep(max(_PAUSE, 10 * (time.monotonic() - began)))
 
     def _redraw(self) -> None:
-        pages = self.pages
-        self._shown = self._shown if self._shown in pages else PAGES[0]
         self.query_one(PieceLines).show(self._tabs)
         self.query_one(Page).redraw()
 
     def _tabs(self, width: int) -> list[Line]:
         """The names of the pages, the one that is shown marked."""
         names: list[Piece] = []
-        for page in self.pages:
+        for page in PAGES:
             here = page is self._shown
             names.append((f"{'▸' if here else ' '} {page.title}  ", "accent" if here else "muted"))
         return [names]
@@ -116,17 +104,17 @@ class StatsScreen(NavScreen):
 
     def action_to_page(self, page: int) -> None:
         """To one page."""
-        self._shown = self.pages[page % len(self.pages)]
+        self._shown = PAGES[page % len(PAGES)]
         self._redraw()
         self.query_one(Page).scroll_to(y=0, animate=False, force=True)
 
     def action_next(self) -> None:
         """To the next page."""
-        self.action_to_page(self.pages.index(self._shown) + 1)
+        self.action_to_page(PAGES.index(self._shown) + 1)
 
     def action_previous(self) -> None:
         """To the page before."""
-        self.action_to_page(self.pages.index(self._shown) - 1)
+        self.action_to_page(PAGES.index(self._shown) - 1)
 
 
 def _read(page: StatisticsPage, reader: Reader) -> tuple[Table, ...]:

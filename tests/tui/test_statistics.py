@@ -22,11 +22,10 @@ from navigator.sheet.statistics.page import PageQuestion, Row, Table, brief, utc
 from navigator.sheet.statistics.pages import PAGES, REVIEWER
 from navigator.sheet.statistics.reviewer import rate_tables
 from navigator.store.reads.reader import Reader
-from navigator.tui.app import NavigatorApp
 from navigator.tui.statistics import StatsScreen
 from navigator.tui.widgets import tables as plot
 from navigator.tui.widgets.cells import length
-from navigator.tui.widgets.page import Line, Page, PieceLines
+from navigator.tui.widgets.page import Line, Page
 from navigator.tui.widgets.tables import page_lines, table_lines
 from tests.sheet import nights
 from tests.tui.conftest import AppMaker
@@ -219,23 +218,6 @@ async def test_pages_by_key(make_app: AppMaker) -> None:
         assert page.scroll_offset.y == page.max_scroll_y
         await pilot.press("g")
         assert page.scroll_offset.y == 0
-
-
-async def test_a_page_appears_when_it_has_something_to_say(
-    make_app: AppMaker, empty_state: StatePaths
-) -> None:
-    async with make_app(empty_state).run_test(size=(80, 24)) as pilot:
-        app = cast("NavigatorApp", pilot.app)
-        await loaded(pilot)
-        app.go("stats")
-        await until(pilot, lambda: isinstance(app.screen_stack[0], StatsScreen))
-        screen = cast("StatsScreen", app.screen_stack[0])
-        await until(pilot, lambda: bool(screen.counted) and screen.pages == [PAGES[0]])
-        line = screen.query_one(PieceLines).render().plain
-        assert "Summary" in line and "Cost" not in line
-        assert "Nothing is counted yet." in shown(screen)
-        screen.action_next()
-        assert screen._shown is PAGES[0]
 
 
 async def test_a_hostile_night_stays_text(make_app: AppMaker, empty_state: StatePaths) -> None:

@@ -1,4 +1,4 @@
-"""One task whose answer is words: the head and the verbs on it, a report, and a task's own page."""
+"""One task whose answer is words: the head and the verbs on it, and the page with its report and its history."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from navigator.model.models import Event, Suggestion, Task
 from navigator.model.states import Role, TaskState
 from navigator.model.text import safe_line, safe_text
 from navigator.sheet.variants import predecessor_words, why_it_waits
-from navigator.tui.base import OpenTask, begin
+from navigator.tui.base import begin
 from navigator.tui.deck_snapshot import DeckSnapshot, short_model
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, thousands
@@ -120,10 +120,6 @@ class AnswerScreen(NavScreen):
             self.dismiss(None)
         return done
 
-    def action_details(self) -> None:
-        """The task's text, and its history."""
-        self.post_message(OpenTask(self.identifier))
-
 
 # One task whose answer is a text: what there is to show of it, read from the store in one go.
 
@@ -190,6 +186,9 @@ def _makers(answer: AnswerText) -> list[Piece]:
     return pieces
 
 
+_COMFORTABLE = 100
+"""Cells beyond which a line is hard to read."""
+
 _VERBS: dict[str, type[TaskVerb]] = {
     "put_away": PutAway,
     "retry": Retry,
@@ -199,7 +198,7 @@ _QUIET = frozenset({"call_started", "call_judged", "proposal_batch"})
 
 
 class TaskScreen(AnswerScreen):
-    """A task that has no proposal to decide on: its text, its report, and its history."""
+    """A task that has no proposal to decide on: its report, its text and its history."""
 
     SCOPE = "task"
     TITLE = "task"
@@ -207,7 +206,7 @@ class TaskScreen(AnswerScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what fits the task's state."""
         if action not in _VERBS:
-            return True
+            return super().check_action(action, parameters)
         return self.answer is not None and _VERBS[action].refuse_one(self.answer.on) is None
 
     def action_retry(self) -> None:
@@ -221,9 +220,14 @@ class TaskScreen(AnswerScreen):
     def _do(self, name: str) -> None:
         begin(self, partial(self.perform, _VERBS[name](ids=(self.identifier,))), group="decide")
 
+    def word(self, answer: AnswerText) -> str:
+        """Its state."""
+        return "REPORT" if self.waits and answer.task.report else super().word(answer)
+
     def draw(self, answer: AnswerText, width: int) -> Iterator[Line]:
-        """The text; why it waits, its notes and its report; what happened, newest last."""
-        task = answer.task
+        """The report as Markdown; the text, why it waits, its notes; what happened, newest last."""
+        task, width = answer.task, min(width, _COMFORTABLE)
+        yield from [*drawn(task.report, width), [], [("TASK", "heading")]] if task.report.strip() else []
         after = predecessor_words(answer.before, task.project_id)
         if task.state is TaskState.QUEUED:
             after += (
@@ -235,7 +239,6 @@ class TaskScreen(AnswerScreen):
             ("after", after),
             ("note", task.note),
             ("reason", task.reason),
-            ("report", task.report),
         ):
             if text.strip():
                 yield []
@@ -255,22 +258,3 @@ def _told(event: Event) -> str:
     if event.kind == "task_state":
         return detail
     return "  ".join(filter(None, (kind, safe_line(event.proposal_id), detail)))[:300]
-
-
-_COMFORTABLE = 100
-"""Cells beyond which a line is hard to read."""
-
-
-class ReportScreen(AnswerScreen):
-    """A report: who asked what and who answered, and the words."""
-
-    SCOPE = "report"
-    TITLE = "report"
-
-    def word(self, answer: AnswerText) -> str:
-        """Its state."""
-        return "REPORT" if self.waits else super().word(answer)
-
-    def draw(self, answer: AnswerText, width: int) -> Iterator[Line]:
-        """The report as Markdown."""
-        yield from drawn(answer.task.report, min(width, _COMFORTABLE))

@@ -211,21 +211,6 @@ def partners(lines: Sequence[DiffLine]) -> dict[int, int]:
     return dict(changed) | {b: a for a, b in changed}
 
 
-def hidden_above(file: FileDiff, hunk: int) -> int:
-    """How many unchanged lines lie between this hunk and the one above it, or the start of the file."""
-    this = file.hunks[hunk]
-    end = 1
-    if hunk:
-        above = file.hunks[hunk - 1]
-        end = _span_start(above.new_start, above.new_count) + above.new_count
-    return max(0, _span_start(this.new_start, this.new_count) - end)
-
-
-def _span_start(start: int, count: int) -> int:
-    """The first line of a span as git writes it; an empty span's start names the line before it."""
-    return start if count else start + 1
-
-
 def build_rows(files: Sequence[FileDiff], placement: Placement, mode: Mode) -> list[DiffRow]:
     """Every row of the view, in order."""
 

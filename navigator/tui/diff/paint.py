@@ -22,7 +22,6 @@ from navigator.tui.diff.layout import (
     Mode,
     RowKind,
     box_lines,
-    hidden_above,
     partners,
 )
 from navigator.tui.theme import DiffPalette
@@ -184,29 +183,23 @@ class Painter:
     def _hunk(self, row: DiffRow, cursor: Cursor) -> list[Segment]:
         file = self.scene.files[row.file]
         hunk = file.hunks[row.hunk]
-        hidden = hidden_above(file, row.hunk)
         base = self._line_style(" ", cursor)
         room = self.width - self.gutter
-        more = f"{hidden} unchanged line{'s' if hidden > 1 else ''}" if hidden else ""
         label = (
             f"{CHOSEN}  {display(hunk.label)}"
             if self._in_choice
             else f"line {hunk.new_start or hunk.old_start}"
         )
         label = clip(label, room)
-        section = clip(display(hunk.section).strip(), room - cell_len(label) - cell_len(more) - 4)
+        section = clip(display(hunk.section).strip(), room - cell_len(label) - 3)
         segments = [
             self._bar(cursor, base),
-            Segment(self._centred("⋯" if hidden else ""), base + _ink(self.palette.faint)),
+            Segment(self._centred(""), base + _ink(self.palette.faint)),
         ]
         ink = self.palette.accent if self._in_choice else self.palette.hunk
         segments.append(Segment(label, base + _ink(ink)))
         if section:
             segments.append(Segment(f"  {section}", base + _ink(self.palette.muted)))
-        used = sum(cell_len(segment.text) for segment in segments)
-        gap = self.width - used - len(more) - 1
-        if more and gap >= 2:
-            segments.append(Segment(" " * gap + more + " ", base + _ink(self.palette.faint)))
         return self._filled(segments, base)
 
     def _without_lines(self, row: DiffRow, cursor: Cursor) -> list[Segment]:

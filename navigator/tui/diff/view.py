@@ -529,12 +529,6 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         """Side by side, or one under the other."""
         self.mode = "unified" if self.mode == "split" else "split"
 
-    def action_toggle_findings(self) -> None:
-        """Close every finding and comment, or open them all when they are closed."""
-        keys = {annotation.key for annotation in self.annotations}
-        self._collapsed = keys if keys - self._collapsed else set()
-        self._keep_place()
-
     def action_activate(self) -> None:
         """Open or close the finding under the cursor; on a hunk's header, ask for more context."""
         row = self._row

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from navigator.actions.notes import KeepComment
@@ -166,17 +166,6 @@ class Trees:
         if entry is None or entry.mode == "160000":
             raise NotFound(f"{path} is not in this version.")
         return private.read_blob(entry.sha)
-
-    def lines_of(self, project: Project, tree: str, paths: Collection[str]) -> dict[str, list[str]]:
-        """The lines, without their endings, of those of some files that the tree has."""
-        from navigator.git.diffs import decode_lines
-
-        entries = self._private(project).tree_entries(tree) if paths else {}
-        return {
-            path: decode_lines(self.content(project, tree, path)).removesuffix("\n").split("\n")
-            for path in paths
-            if path in entries
-        }
 
     def _private(self, project: Project) -> PrivateRepo:
         from navigator.git.private import PrivateRepo

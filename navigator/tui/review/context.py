@@ -227,29 +227,10 @@ def _who(review: Review) -> str:
     return name
 
 
-# Comments, carried over to another round: found again by the line they quote
-
-
-def found_again(lines: Sequence[str], quote: str, line: int) -> int | None:
-    """The line (1-based) with the quoted text nearest to `line`, blanks around it aside; None when there is none."""
-    wanted = quote.strip()
-    if not wanted:
-        return None
-    places = [number for number, text in enumerate(lines, 1) if text.strip() == wanted]
-    return min(places, key=lambda number: (abs(number - line), number), default=None)
-
-
-def carried(
-    context: ReviewContext,
-    shown: Proposal,
-    new_lines: Mapping[str, Sequence[str]],
-    *,
-    old_is_base: bool = True,
-) -> list[LineComment]:
-    """Every comment of the task, placed on the version shown.
+def carried(context: ReviewContext, shown: Proposal, *, old_is_base: bool = True) -> list[LineComment]:
+    """Every comment of the task: those on the version shown at their lines, others on their files as a whole.
 
     Args:
-        new_lines: the files of the version shown that carry comments, by path; a file that is gone is left out.
         old_is_base: the old side of the diff shown is the base; where it is an earlier round, comments on removed lines
             are shown on the file as a whole.
     """
@@ -257,22 +238,10 @@ def carried(
         LineComment(
             f"c{saved.id}",
             saved.path,
-            _line_of(saved, shown, new_lines, old_is_base),
+            saved.line if saved.proposal_id == shown.id and (saved.side == "new" or old_is_base) else None,
             saved.text,
             side="old" if saved.side == "old" else "new",
             state="sent" if saved.sent else "draft",
         )
         for saved in context.comments
     ]
-
-
-def _line_of(
-    comment: Comment, shown: Proposal, new_lines: Mapping[str, Sequence[str]], old_is_base: bool
-) -> int | None:
-    if not comment.line:
-        return None
-    if comment.side == "old":
-        return comment.line if old_is_base and comment.proposal_id == shown.id else None
-    if comment.proposal_id == shown.id:
-        return comment.line
-    return found_again(new_lines.get(comment.path, ()), comment.quote, comment.line)

@@ -19,7 +19,6 @@ from navigator.actions.notes import KeepComment, MarkSeen
 from navigator.actions.reviews import RequestFix
 from navigator.actions.split import KeepTests, Split
 from navigator.actions.tasks import PutAway
-from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal
 from navigator.model.states import LandingState, Severity
@@ -27,7 +26,7 @@ from navigator.model.text import safe_text
 from navigator.tui.base import OpenProposal, begin
 from navigator.tui.deck_snapshot import DeckSnapshot
 from navigator.tui.dialogs import NoteDialog
-from navigator.tui.diff.layout import LineComment, Mode
+from navigator.tui.diff.layout import Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.keys import Action
 from navigator.tui.review import comments
@@ -161,7 +160,11 @@ class ReviewScreen(NavScreen):
         before = self.base_of(context, shown)
         pair = (before, shown.tree)
         try:
-            files, comments = await asyncio.to_thread(self._read, context, shown, pair, pair != self._drawn)
+            around = WIDE_CONTEXT if self.widened else CONTEXT
+            changed = pair != self._drawn
+            files = (
+                await asyncio.to_thread(self.trees.diff, context.project, *pair, around) if changed else None
+            )
         except NavigatorError as error:
             self._drawn = None
             self._say(str(error))
@@ -169,6 +172,7 @@ class ReviewScreen(NavScreen):
         if self.context is not context:
             return
         notes = finding_notes(context, shown, anchors=not self._otherwise)
+        comments = carried(context, shown, old_is_base=not self.between)
         if files is None:
             self.diff.annotate(notes, comments)
             return
@@ -185,18 +189,6 @@ class ReviewScreen(NavScreen):
                 self.diff.set_expanded(note.key, False)
         self._reaching_end = False
         self.call_after_refresh(self._watch_end)
-
-    def _read(
-        self, context: ReviewContext, shown: Proposal, pair: tuple[str, str], changed: bool
-    ) -> tuple[list[FileDiff] | None, list[LineComment]]:
-        """The diff, if it is another one, and the comments placed on it. Runs in a thread."""
-        around = WIDE_CONTEXT if self.widened else CONTEXT
-        files = self.trees.diff(context.project, *pair, around) if changed else None
-        commented = {
-            comment.path for comment in context.comments if comment.line and comment.proposal_id != shown.id
-        }
-        lines = self.trees.lines_of(context.project, shown.tree, commented)
-        return files, carried(context, shown, lines, old_is_base=not self.between)
 
     @property
     def _otherwise(self) -> bool:

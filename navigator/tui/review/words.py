@@ -22,7 +22,7 @@ from navigator.model.text import plural, safe_line, safe_text
 from navigator.sheet.marks import Kind, head, marks
 from navigator.sheet.variants import standing_lines
 from navigator.sheet.waiting import about, reading_seconds
-from navigator.sheet.writing import look_lines, looks_words, uncertainty_words
+from navigator.sheet.writing import look_lines, looks_words
 from navigator.tui.deck_snapshot import short_model
 from navigator.tui.review.context import ReviewContext
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, length
@@ -170,7 +170,6 @@ def warning_lines(
         *([("⚠ to confirm: ", "bad"), (f"{item.path}  {item.detail or item.rule}", "bad")] for item in asked),
     ]
     lines += _state_lines(context, shown)
-    lines += _variant_lines(context)
     if why := why_it_waits(context, shown):
         lines.append([("≡ ", "accent"), (_first_line(why), "")])
     lines += [
@@ -186,8 +185,6 @@ def warning_lines(
     notes += [(words, "muted") for words in _others(shown)]
     if wrote := context.agents.get(shown.id):
         notes.append((wrote, "muted"))
-    if shown.entropy_mean is not None:
-        notes.append((uncertainty_words(shown), "muted"))
     if looked := looks_words(context.looks.get(shown.id, ())):
         notes.append((looked, "muted"))
     if mended := context.mended.get(shown.id):
@@ -207,22 +204,6 @@ _SHOWN_OTHERWISE = frozenset(
     | {Kind.EXISTING, Kind.VARIANT, Kind.UNSEEN, Kind.OWN}
 )
 """Marks that the title, the line of rounds or a line of their own shows with more words."""
-
-
-def _variant_lines(context: ReviewContext) -> list[list[Piece]]:
-    """`variant 2 of 3, temperature 0.6:  P7 APPROVE · P6 REVISE · T8 generating`: the best first, this one marked."""
-    task = context.task
-    if len(context.variants) < 2:
-        return []
-    line: list[Piece] = [
-        (f"variant {task.variant} of {len(context.variants)}, {task.variation.words}:", "muted")
-    ]
-    for number, one in enumerate(context.variants):
-        line += [
-            (" · " if number else "  ", "faint"),
-            (one.words, "strong" if one.task.id == task.id else ""),
-        ]
-    return [line]
 
 
 def _review_lines(review: Review | None, worth: str = "") -> list[list[Piece]]:
@@ -384,8 +365,7 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
     )
     yield (
         "origin",
-        f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}{written}"
-        + (f"\n{words}" if (words := uncertainty_words(shown)) else ""),
+        f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}{written}",
     )
 
 

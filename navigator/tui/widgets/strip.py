@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from textual.widget import Widget
 
 from navigator.model.states import Role, TaskState
 from navigator.model.text import plural, safe_line
-from navigator.sheet.waiting import card_seconds
+from navigator.sheet.waiting import about, card_seconds
 from navigator.tui.deck_snapshot import (
     CHARS_PER_TOKEN,
     DeckSnapshot,
@@ -142,9 +141,9 @@ def summary(snapshot: DeckSnapshot, live: LiveStatus) -> list[Piece]:
     count = len(snapshot.inbox)
     if not count:
         return [("nothing waits for you" if snapshot.loaded else "", "muted")]
-    seconds = coarse(sum(map(card_seconds, snapshot.inbox)))
+    seconds = about(sum(map(card_seconds, snapshot.inbox)))
     waits = "waits" if count == 1 else "wait"
-    return [(f"{count} {waits} for you", "strong"), (f", about {duration(seconds)} to read", "muted")]
+    return [(f"{count} {waits} for you", "strong"), (f", {seconds} to read", "muted")]
 
 
 ROOMY = 150
@@ -187,9 +186,7 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int
         held = f"{role.upper() if wide else ''} {facts.name(role)}".strip() if role else "GPU empty"
     failed = _failed_servers(live)
     if failed:
-        pause = min(live.by_role("asked_again").values(), default=0)
-        then: list[Piece] = [(f"  asked again in {pause} s", "muted")] if pause else []
-        return [*warning, ("✗ ", "bad"), (f"{' and '.join(failed).upper()} NOT USABLE", "bad"), *then]
+        return [*warning, ("✗ ", "bad"), (f"{' and '.join(failed).upper()} NOT USABLE", "bad")]
     pieces: list[Piece] = [*warning, ("● ", "good"), (held, "strong")]
     if live.streams:
         speed = live.chars_per_second / CHARS_PER_TOKEN
@@ -208,9 +205,3 @@ def _no_conductor(snapshot: DeckSnapshot, facts: StripFacts) -> list[Piece]:
 def _failed_servers(live: LiveStatus) -> dict[str, str]:
     """Why a role's server cannot be used, by role."""
     return {**live.by_role("given_up"), **live.by_role("problems")}
-
-
-def coarse(seconds: float) -> float:
-    """Up to whole tens of seconds, from two minutes on whole minutes: what an estimate knows, and it does not flicker."""
-    step = 60 if seconds >= 120 else 10
-    return step * math.ceil(seconds / step)
