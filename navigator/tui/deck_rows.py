@@ -178,13 +178,8 @@ def draw_work(card: Card, width: int) -> list[Piece]:
 def draw_ended(card: Card, width: int) -> list[Piece]:
     """What ended today."""
     word, style = ENDED[card.state]
-    note = card.landing_ref.removeprefix("refs/heads/") if card.state is TaskState.LANDED else ""
     head = [*_head(card, card.proposal or card.task, width < NARROW), (fit(word, _VERDICT), style)]
-    room = width - length(head)
-    shown = clip(note, min(room // 2, 40)) if room >= 40 else ""
-    gap = 2 if shown else 0
-    title = room - length([(shown, "")]) - gap - 1
-    return [*head, (fit(card.title, title), "muted"), (" " * gap, ""), (shown, "faint"), (" ", "")]
+    return [*head, (fit(card.title, width - length(head)), "muted")]
 
 
 def ended_note(cards: Sequence[Card]) -> str:

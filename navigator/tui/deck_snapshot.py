@@ -177,16 +177,12 @@ CHARS_PER_TOKEN = 3.2
 
 @dataclass(frozen=True, slots=True)
 class SwapBar:
-    """How far a swap is. `expected` and `left` are seconds; `source` is "measured" or "published".
-
-    `usual`: the median seconds of each phase of swaps in the same direction.
-    """
+    """How far a swap is. `expected` and `left` are seconds; `source` is "measured" or "published"."""
 
     seconds: float
     expected: float
     share: float
     source: str
-    usual: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def left(self) -> float:
@@ -200,13 +196,12 @@ def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapB
     from navigator.schedule.forecast import PUBLISHED
 
     expected = PUBLISHED.swap_back if progress.to == Role.GENERATOR else PUBLISHED.swap_in
-    source, usual = "published", dict[str, float]()
+    source = "published"
     measured = usual_swap(swaps, progress.origin, progress.to)
     if measured is not None and measured.seconds is not None:
         expected, source = measured.seconds.median, "measured"
-        usual = {name: summary.median for name, summary in measured.phases.items()}
     seconds = now - progress.begun
-    return SwapBar(seconds, expected, min(0.95, seconds / expected) if expected else 0.95, source, usual)
+    return SwapBar(seconds, expected, min(0.95, seconds / expected) if expected else 0.95, source)
 
 
 def meanwhile(snapshot: DeckSnapshot) -> str:

@@ -19,7 +19,7 @@ from navigator.engine.server import SocketServer
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Event
 from navigator.tui.app import NavigatorApp
-from navigator.tui.conductor_link import ConductorLink, in_brief
+from navigator.tui.conductor_link import ConductorLink
 from navigator.tui.widgets.strip import StatusStrip
 from tests.tui import world
 from tests.tui.driving import loaded, until
@@ -143,14 +143,6 @@ async def test_without_a_conductor_things_are_done_here(state: StatePaths) -> No
         await line.link.request("task.add", {"tasks": [{"project": "nowhere", "text": "x"}]})
 
 
-async def test_a_conductor_that_cannot_start_says_why(empty_state: StatePaths) -> None:
-    line = Line(empty_state)
-    with pytest.raises(NavigatorError, match="no settings yet"):
-        await line.link.start()
-    assert line.link.live.conductor == "absent"
-    assert "no settings yet" in line.link.live.problem
-
-
 async def test_a_started_conductor_outlives_the_link(
     empty_state: StatePaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,22 +180,13 @@ async def test_without_a_strategy_the_screens_say_it_in_a_line(
         await until(pilot, lambda: first in str(strip.render()), what="the banner, not cut")
 
 
-def test_a_short_hint_is_said_whole() -> None:
-    words = "navigator: The conductor did not start: navigator: Another one works here. End it first."
-    assert in_brief(words) == ("Another one works here.", "End it first.")
-    assert in_brief("no sentence") == ("no sentence", "")
-
-
 REHEARSAL = Settings.model_validate({"swap": {"strategy": "rehearsal"}})
 
 
-@pytest.mark.parametrize("asked", [False, True])
-async def test_opening_alone_starts_no_conductor(
-    state: StatePaths, asked: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_opening_alone_starts_no_conductor(state: StatePaths, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted: list[bool] = []
     monkeypatch.setattr(NavigatorApp, "want_work", lambda app: wanted.append(True))
-    app = NavigatorApp(REHEARSAL, state, autostart=True) if asked else NavigatorApp(REHEARSAL, state)
+    app = NavigatorApp(REHEARSAL, state)
     async with app.run_test(size=(120, 40)) as pilot:
         await loaded(pilot)
-    assert wanted == ([True] if asked else [])
+    assert wanted == []

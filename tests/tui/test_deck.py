@@ -220,9 +220,7 @@ async def test_verbs_change_what_is_under_the_cursor(
         await until(pilot, lambda: app.snapshot.card("T179").state is TaskState.CANCELLED)
 
 
-async def test_help_themes_projects_and_leaving(deck: Any, tmp_path: Any) -> None:
-    make_repo(tmp_path / "src" / "alpha")
-    make_repo(tmp_path / "src" / "deep" / "beta")
+async def test_help_themes_and_leaving(deck: Any) -> None:
     async with deck() as (pilot, app, screen, _):
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
@@ -236,18 +234,6 @@ async def test_help_themes_projects_and_leaving(deck: Any, tmp_path: Any) -> Non
             assert app.theme == theme.name
         assert app.prefs.get("theme", "") == THEMES[0].name
 
-        await pilot.press("+")
-        await until(pilot, lambda: isinstance(app.screen, AddProjectsScreen))
-        app.screen.query_one("#folder", Input).value = str(tmp_path / "src")
-        await pilot.press("enter")
-        await until(pilot, lambda: len(app.screen.query_one("#found").rows) == 2)
-        await pilot.press("ctrl+a", "enter")
-        await until(pilot, lambda: isinstance(app.screen, DeckScreen))
-        await until(pilot, lambda: len(app.snapshot.projects) == 26)
-        (told,) = [notice.message for notice in app._notifications]
-        assert told.startswith("2 projects added. C writes a task. 2 without a test command: ")
-        assert "`navigator project check NAME --set CMD`" in told
-
         await pilot.press("q")
         await until(pilot, lambda: app._exit)
 
@@ -256,6 +242,7 @@ async def test_the_first_screen_gives_way_to_the_deck_once_there_are_projects(
     make_app: AppMaker, empty_state: Any, tmp_path: Any
 ) -> None:
     make_repo(tmp_path / "src" / "alpha")
+    make_repo(tmp_path / "src" / "deep" / "beta")
     app = make_app(empty_state)
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, FirstRunScreen))
@@ -263,10 +250,13 @@ async def test_the_first_screen_gives_way_to_the_deck_once_there_are_projects(
         await until(pilot, lambda: isinstance(app.screen, AddProjectsScreen))
         app.screen.query_one("#folder", Input).value = str(tmp_path / "src")
         await pilot.press("enter")
-        await until(pilot, lambda: bool(app.screen.query_one("#found").rows))
-        await pilot.press("enter")
+        await until(pilot, lambda: len(app.screen.query_one("#found").rows) == 2)
+        await pilot.press("ctrl+a", "enter")
         await until(pilot, lambda: isinstance(app.screen, DeckScreen))
-        await until(pilot, lambda: len(app.snapshot.projects) == 1)
+        await until(pilot, lambda: len(app.snapshot.projects) == 2)
+        (told,) = [notice.message for notice in app._notifications]
+        assert told.startswith("2 projects added. C writes a task. 2 without a test command: ")
+        assert "`navigator project check NAME --set CMD`" in told
 
 
 async def test_a_store_that_cannot_be_read_stays_said(make_app: AppMaker, state: Any) -> None:

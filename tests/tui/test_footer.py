@@ -21,8 +21,6 @@ from navigator.tui.widgets.screen import KeyBar
 from navigator.tui.widgets.strip import StatusStrip
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
-from tests.tui.reviewing import Reviewing
-from tests.tui.test_review import opened
 
 WIDTHS = [60, 80, 99, 100, 120, 160, 200]
 
@@ -83,16 +81,6 @@ async def test_both_lines_at_every_width(make_app: AppMaker) -> None:
         await pilot.press("S")  # where one is already is not offered
         await until(pilot, lambda: isinstance(app.screen, StatsScreen))
         assert "S statistics" not in line_of(app) and "esc back" in line_of(app)
-
-
-async def test_choosing_a_hunk_has_room_on_every_width(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        for width in WIDTHS[1:]:
-            await at.pilot.resize_terminal(width, 24)
-            await at.until(lambda width=width: at.screen.query_one(KeyBar).region.width == width)  # type: ignore[misc]
-            said = line_of(at.app)
-            for words in ("a approve", "r reject", "b send back", "c comment", "space choose hunk", "? help"):
-                assert words in said
 
 
 async def test_the_fleet_offers_what_a_conductor_can_do_where_one_is(

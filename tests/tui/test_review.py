@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, nullcontext
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from textual.events import Key
-from textual.pilot import Pilot
 from textual.widgets import Input
 
 from navigator.actions.alone import act_alone
@@ -28,31 +27,19 @@ from navigator.tui.review.words import DetailsScreen
 from navigator.tui.widgets.page import Page
 from navigator.tui.widgets.screen import Dialog, KeyBar
 from tests.journey.support import git
+from tests.tui import driving
 from tests.tui.driving import go_to_finding, loaded, until
 from tests.tui.reviewing import Reviewing, editor_script
 
 
-class Driver:
+class Driver(driving.Driver):
     """The app with Review in front."""
-
-    def __init__(self, pilot: Pilot[Any], app: NavigatorApp, reviewing: Reviewing) -> None:
-        self.pilot, self.app, self.world = pilot, app, reviewing
 
     @property
     def screen(self) -> ReviewScreen:
         screen = self.app.screen_stack[0]
         assert isinstance(screen, ReviewScreen)
         return screen
-
-    async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
-
-    async def type(self, text: str) -> None:
-        await self.press(*("space" if character == " " else character for character in text))
-
-    async def until(self, true: Callable[[], bool], what: str = "it") -> None:
-        await until(self.pilot, true, what=what)
 
     async def show(self, proposal: str) -> None:
         self.screen.open(proposal)
@@ -76,12 +63,6 @@ class Driver:
             await self.until(lambda: dialog.ready, "the end of the moment of grace")
         return dialog
 
-    def told(self, words: str) -> bool:
-        return any(words in note.message for note in self.app._notifications)
-
-    def read(self) -> Reader:
-        return Reader(open_reader(self.world.paths.database))
-
     def proposal(self, identifier: str) -> Proposal:
         return self.read().proposal(identifier)
 
@@ -102,7 +83,7 @@ async def opened(
         first = proposal or reviewing.second
         app.go("review", OpenProposal(first, [card.proposal for card in app.snapshot.inbox]))
         await until(pilot, lambda: app.current_mode == "review", what="the review screen")
-        driver = Driver(pilot, app, reviewing)
+        driver = Driver(pilot, app)
         await driver.drawn(first)
         yield driver
 
@@ -423,6 +404,7 @@ async def test_send_back_takes_the_comments_along_and_needs_words(reviewing: Rev
         await at.type("use Decimal")
         await at.press("ctrl+s")
         await at.until(lambda: at.screen.context is not None and bool(at.screen.context.unsent))
+        await at.until(lambda: not any(worker.group == "decide" for worker in at.app.workers))
         await at.press("b")
         dialog = await at.dialog(NoteDialog)
         assert any("billing/totals.py:29  use Decimal" in line for line in dialog._lines)

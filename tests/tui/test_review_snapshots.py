@@ -60,12 +60,6 @@ async def chosen(pilot: Pilot[Any]) -> None:
     await painted(pilot)
 
 
-async def chosen_split(pilot: Pilot[Any]) -> None:
-    await chosen(pilot)
-    await pilot.press("backslash")
-    await painted(pilot)
-
-
 async def taking(pilot: Pilot[Any]) -> None:
     await chosen(pilot)
     await pilot.press("a")
@@ -112,9 +106,7 @@ def test_review(
     assert snap_compare(made(reviewing, theme), terminal_size=size, run_before=review)
 
 
-@pytest.mark.parametrize(
-    "script", [batch, compose, files, taking, chosen_split], ids=lambda script: script.__name__
-)
+@pytest.mark.parametrize("script", [batch, compose, files, taking], ids=lambda script: script.__name__)
 def test_states(snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script) -> None:
     assert snap_compare(made(reviewing, "navigator-dark"), terminal_size=(100, 30), run_before=script)
 

@@ -78,14 +78,9 @@ async def help_page(app: NavigatorApp, pilot: Pilot[Any]) -> None:
     await until(pilot, lambda: isinstance(app.screen, HelpScreen) and bool(app.screen.query_one(Page).lines))
 
 
-async def task_page(app: NavigatorApp, pilot: Pilot[Any]) -> None:
-    await pilot.press("G", "k", "enter")
-    await until(pilot, lambda: getattr(app.screen, "answer", None) is not None)
-
-
 @pytest.mark.parametrize(
     "script",
-    [swapping, help_page, task_page],
+    [swapping, help_page],
     ids=lambda script: script.__name__,
 )
 def test_states(snap_compare: Snap, make_app: AppMaker, tmp_path: Path, script: Script) -> None:

@@ -141,7 +141,7 @@ def test_a_text_that_is_no_date_is_refused() -> None:
         utc_text("last week")
 
 
-@pytest.mark.parametrize("width", [40, 76, 109, 110, 196])
+@pytest.mark.parametrize("width", [40, 110])
 def test_no_line_is_wider_than_the_page(width: int, state: StatePaths) -> None:
     from navigator.engine.acting import open_reading
 
@@ -161,7 +161,7 @@ def test_a_sentence_is_wrapped_and_whole() -> None:
     assert " ".join(text_of(lines).split()) == f"T {words} {words}"
 
 
-@pytest.mark.parametrize("width", [40, 60, 76, 160])
+@pytest.mark.parametrize("width", [40, 160])
 def test_a_bar_leaves_room_for_its_count(width: int) -> None:
     rows = (Row("awaiting approval", count=123456), Row("failed", count=1))
     for line in table_lines(Table("TASKS BY STATE", rows=rows), width):

@@ -21,14 +21,14 @@ from navigator.sheet.variants import predecessor_words, why_it_waits
 from navigator.tui.base import begin
 from navigator.tui.deck_snapshot import DeckSnapshot, short_model
 from navigator.tui.verbs import perform
-from navigator.tui.widgets.cells import Piece, clip, cropped, justified, thousands
+from navigator.tui.widgets.cells import Piece, clip, cropped, justified
 from navigator.tui.widgets.markdown import Line, drawn, wrapped
 from navigator.tui.widgets.page import Page, PieceLines
 from navigator.tui.widgets.screen import NavScreen
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
-    from navigator.store.reads.loop import Predecessor, RoundCost
+    from navigator.store.reads.loop import Predecessor
     from navigator.store.reads.reader import Reader
 
 
@@ -126,10 +126,10 @@ class AnswerScreen(NavScreen):
 
 @dataclass(frozen=True, slots=True)
 class AnswerText:
-    """A task, what its answer cost, who wrote it, what a scan suggests, what came before and what happened."""
+    """A task, who wrote its answer, what a scan suggests, what came before and what happened."""
 
     task: Task
-    cost: RoundCost
+    model: str
     role: Role
     suggestions: tuple[Suggestion, ...]
     events: tuple[Event, ...]
@@ -146,10 +146,9 @@ def read_answer(reader: Reader, identifier: str) -> AnswerText:
     """From the store; call it in the reading thread."""
     task = reader.task(identifier)
     role = reader.wrote(identifier) or Role.GENERATOR
-    cost = reader.round_cost(task.id, task.attempt, task.round, role)
     return AnswerText(
         task,
-        cost,
+        reader.round_cost(task.id, task.attempt, task.round, role).model,
         role,
         tuple(reader.suggestions(task.id, attempt=task.attempt)),
         tuple(reader.task_events(identifier)),
@@ -159,7 +158,7 @@ def read_answer(reader: Reader, identifier: str) -> AnswerText:
 
 
 def head_lines(answer: AnswerText, word: str, width: int) -> list[list[Piece]]:
-    """Task and title with its state; who wrote it, with what, at what cost."""
+    """Task and title with its state; who wrote it."""
     task = answer.task
     title = task.text.strip().partition("\n")[0]
     left: list[Piece] = [
@@ -172,15 +171,11 @@ def head_lines(answer: AnswerText, word: str, width: int) -> list[list[Piece]]:
 
 
 def _makers(answer: AnswerText) -> list[Piece]:
-    task, cost = answer.task, answer.cost
+    task = answer.task
     pieces: list[Piece] = [(f"{task.kind.value}  ", "muted")]
-    if cost.model:
+    if answer.model:
         who = " (the reviewer's model)" if answer.role is Role.REVIEWER else ""
-        pieces += [("by ", "muted"), (clip(short_model(cost.model), 24), ""), (who, "warn")]
-        pieces.append((f"  {cost.prompt_version}", "muted"))
-        usage = cost.usage
-        tokens = f"{thousands(usage.prompt_tokens)} → {thousands(usage.completion_tokens)} tokens"
-        pieces.append((f"  {tokens} in {usage.seconds:.1f} s", "muted"))
+        pieces += [("by ", "muted"), (clip(short_model(answer.model), 24), ""), (who, "warn")]
     if task.attempt:
         pieces.append((f"  attempt {task.attempt + 1}", "muted"))
     return pieces

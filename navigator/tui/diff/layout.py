@@ -20,9 +20,6 @@ from navigator.tui.widgets.markdown import wrap_words
 Side = Literal["new", "old"]
 Mode = Literal["unified", "split"]
 
-SEVERITY_ORDER = (Severity.BLOCKER, Severity.MAJOR, Severity.MINOR, Severity.NIT)
-"""From what blocks to what is taste."""
-
 
 @dataclass(frozen=True, slots=True)
 class FindingNote:
@@ -136,8 +133,8 @@ def place(files: Sequence[FileDiff], annotations: Iterable[Annotation]) -> Place
 
 def _severity_rank(annotation: Annotation) -> int:
     if isinstance(annotation, LineComment):
-        return len(SEVERITY_ORDER)
-    return SEVERITY_ORDER.index(annotation.finding.severity)
+        return len(Severity)
+    return list(Severity).index(annotation.finding.severity)
 
 
 def _place_of(files: Sequence[FileDiff], labels: dict[str, LineRef], annotation: Annotation) -> LineRef:
@@ -361,11 +358,10 @@ def _finding(note: FindingNote, width: int, *, collapsed: bool, elsewhere: bool)
         lines.append(((clip(place, width), "muted"),))
     lines += _prose(finding.message, "body", width)
     if finding.quote and (elsewhere or finding.kind is FindingKind.MISSING):
-        lines += _labelled(
-            "asked for: " if finding.side == "task" else "quotes: ", finding.quote, "quote", width
-        )
+        label = "asked for" if finding.side == "task" else "quotes"
+        lines += _prose(f"{label}: {finding.quote}", "quote", width)
     if finding.trigger:
-        lines += _labelled("happens when: ", finding.trigger, "body", width)
+        lines += _prose(f"happens when: {finding.trigger}", "body", width)
     for remark in note.remarks:
         lines += _prose(remark, "muted", width)
     return lines
@@ -414,14 +410,3 @@ def _place_words(finding: Finding) -> str:
 
 def _prose(text: str, style: str, width: int) -> list[BoxLine]:
     return [((row, style),) for row in wrap_words(text, width)]
-
-
-def _labelled(label: str, text: str, style: str, width: int) -> list[BoxLine]:
-    """A word of introduction, then the text with its further rows under its first."""
-    indent = len(label)
-    if width - indent < 20:
-        return _prose(label + text, style, width)
-    rows = wrap_words(text, width - indent)
-    return [
-        ((label if index == 0 else " " * indent, "muted"), (row, style)) for index, row in enumerate(rows)
-    ]

@@ -61,14 +61,7 @@ class Scene:
     elsewhere: Collection[int] = ()
     collapsed: Collection[int] = ()
     chosen: frozenset[str] = frozenset()
-    _counts: dict[int, tuple[int, int]] = field(default_factory=dict)
     _partners: dict[tuple[int, int], dict[int, int]] = field(default_factory=dict)
-
-    def counts(self, file: int) -> tuple[int, int]:
-        """Lines added and removed in a file, counted once: its header is drawn at every step."""
-        if file not in self._counts:
-            self._counts[file] = (self.files[file].added, self.files[file].removed)
-        return self._counts[file]
 
     def partner(self, row: DiffRow, index: int) -> int | None:
         """The line of the row's hunk that line `index` replaces or is replaced by."""
@@ -156,7 +149,7 @@ class Painter:
     def _file(self, row: DiffRow, cursor: Cursor) -> list[Segment]:
         file = self.scene.files[row.file]
         style, muted = self.palette.file, self.palette.file_muted
-        added, removed = self.scene.counts(row.file)
+        added, removed = file.added, file.removed
         counts: list[tuple[str, Style]] = []
         if added or removed:
             counts = [

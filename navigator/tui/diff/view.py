@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rich.segment import Segment
 from textual import events
 from textual.binding import BindingType
 from textual.cache import LRUCache
@@ -43,8 +42,6 @@ from navigator.tui.widgets.rows import ListKeys
 
 STRIPS = 2048
 """Strips kept: some thirty screens."""
-
-EMPTY = "reading the change…"
 
 MARGIN = 2
 """Screen lines kept between the cursor and the edge; the first line may be a file's header that stays."""
@@ -250,7 +247,7 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         if y == 0 and (header := self._sticky(top)) is not None:
             return painter.strip(DiffRow(RowKind.FILE, header), 0, 1)
         if top + y >= self._layout.total:
-            return self._below(painter, top + y)
+            return Strip.blank(painter.width, painter.palette.base)
         index, sub = self._layout.at(top + y)
         row = self._layout.rows[index]
         syntax, known = self._syntax_of(row)
@@ -260,12 +257,6 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
             strip = painter.strip(row, sub, self._layout.height(index), key[2], syntax)
             self._strips[key] = strip
         return strip
-
-    def _below(self, painter: Painter, y: int) -> Strip:
-        if y == 1 and not self._layout.rows:
-            text = f"  {EMPTY}"[: painter.width].ljust(painter.width)
-            return Strip([Segment(text, painter.palette.muted)], painter.width)
-        return Strip.blank(painter.width, painter.palette.base)
 
     def _sticky(self, top: int) -> int | None:
         """The file whose header stays on the first line while its rows scroll under it."""

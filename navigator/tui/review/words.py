@@ -21,7 +21,6 @@ from navigator.model.states import (
 from navigator.model.text import plural, safe_line, safe_text
 from navigator.sheet.marks import Kind, head, marks
 from navigator.sheet.variants import standing_lines
-from navigator.sheet.waiting import about, reading_seconds
 from navigator.sheet.writing import look_lines, looks_words
 from navigator.tui.deck_snapshot import short_model
 from navigator.tui.review.context import ReviewContext
@@ -183,12 +182,7 @@ def warning_lines(
         if mark.kind not in _SHOWN_OTHERWISE
     ]
     notes += [(words, "muted") for words in _others(shown)]
-    if wrote := context.agents.get(shown.id):
-        notes.append((wrote, "muted"))
-    if looked := looks_words(context.looks.get(shown.id, ())):
-        notes.append((looked, "muted"))
-    if mended := context.mended.get(shown.id):
-        notes.append((mended, "muted"))
+    notes += [(words, "muted") for words in context.written.get(shown.id, ())]
     if shown.review is not None and shown.review.parts > 1:
         notes.append((f"reviewed in {shown.review.parts} parts", "muted"))
     if notes:
@@ -347,16 +341,12 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         if review is not None:
             yield _review_section(review, first=review is shown.first_review)
             yield from _proving_tests(review)
-    if worth := context.worth.get(shown.id):
-        yield "the exam of this reviewer", worth
     if looks := context.looks.get(shown.id, ()):
         yield f"before it wrote: {looks_words(looks)}", "\n".join(look_lines(looks))
     if shown.own_review is not None:
         yield _own_review(shown.own_review)
-    of = context.known(shown, overlaps)
-    if found := marks(of):
+    if found := marks(context.known(shown, overlaps)):
         yield "marks", "\n".join(mark.words for mark in found)
-    yield "effort", f"{about(reading_seconds(of))} to read and decide"
     written = (
         ""
         if shown.existing

@@ -109,6 +109,20 @@ def test_unsafe_names_of_files_and_sections_are_shown_by_name() -> None:
     assert "line 1  def ␛[2J" in text
 
 
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        (FileDiff("A", "", "a.py"), "a.py new file"),
+        (FileDiff("D", "gone.txt", "gone.txt"), "gone.txt deleted"),
+        (FileDiff("R100", "old name", "new name"), "new name renamed from old name"),
+        (FileDiff("M", "t", "t", old_mode="100644", new_mode="100755"), "t mode 100644 → 100755"),
+    ],
+)
+def test_the_header_tells_what_happened(file: FileDiff, said: str) -> None:
+    painter, layout = painted([file])
+    assert " ".join(texts(painter, layout)[0].split()) == f"{said} 1 of 1"
+
+
 def test_a_box_tells_severity_criterion_kind_who_and_why() -> None:
     painter, layout = painted(FILES, (*FINDINGS, *COMMENTS), width=90)
     lines = [text.strip() for text in texts(painter, layout)]
