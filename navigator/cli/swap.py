@@ -314,7 +314,6 @@ def _show_log(found: list[Swap]) -> None:
             lambda made: f"{percent_of(made.warm_bytes / made.weight_bytes)}%" if made.weight_bytes else "",
         ),
         ("phases", _phases),
-        ("meanwhile", lambda made: "  ".join(f"{work} {s:.2f}" for work, s in made.filled_with.items())),
     )
 
 

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from navigator.actions.registry import perform
@@ -214,7 +213,7 @@ class Conductor:
             case acts.Generate(task_id):
                 self._work(task_id, deps.writer_of(deps.reader.task(task_id)), write(deps, task_id))
             case acts.RunChecks(task_id):
-                self._work(task_id, None, deps.cpu_work.during("checks", partial(check, deps, task_id)))
+                self._work(task_id, None, check(deps, task_id))
             case acts.ReadOwn(task_id):
                 self._work(task_id, Role.GENERATOR, review(deps, task_id, Role.GENERATOR))
             case acts.ReviewTask(task_id):
@@ -226,7 +225,7 @@ class Conductor:
             case acts.Land(task_id):
                 from navigator.journey.land import land
 
-                self._work(task_id, None, deps.cpu_work.during("landings", partial(land, deps, task_id)))
+                self._work(task_id, None, land(deps, task_id))
             case acts.Renew(task_id):
                 self._renew(task_id)
             case acts.SwapTo(role):

@@ -173,7 +173,6 @@ class Residency:
             tx.event("swap_begun", data={"from": origin.value if origin else "", "to": to.value})
         try:
             measuring = await self.warmth.before(to)
-            deps.cpu_work.forget()
             result = await deps.strategy.swap(to, report)
             bytes_read = await self.warmth.measured(measuring)
             await self._ended(origin, to, started, began, result, bytes_read, report)
@@ -212,9 +211,7 @@ class Residency:
         result, live.resident = await confirmed(deps.strategy, to, result)
         if result.outcome == "done":
             result = await self._proved(origin, to, result, report)
-        ended = time.monotonic()
-        filled = deps.cpu_work.between(began, ended)
-        seconds = round(ended - began, 3)
+        seconds = round(time.monotonic() - began, 3)
         self._keep(
             origin,
             to,
@@ -226,8 +223,6 @@ class Residency:
             failure=result.failure,
             weight_bytes=read[0],
             warm_bytes=read[1],
-            filled_seconds=filled[0],
-            filled_with=filled[1],
         )
         log.info("swap to %s: %s in %.1f s %s", to.value, result.outcome, seconds, result.reason)
         await self.assumptions(live.resident)

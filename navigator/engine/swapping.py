@@ -355,7 +355,7 @@ class Ahead:
     async def _tried(self, kind: str, work: Callable[[], Awaitable[bool]]) -> bool:
         try:
             with self._storage.writing(f"{kind} that were made ahead"):
-                return await self._deps.cpu_work.during(kind, work)
+                return await work()
         except Exception:
             # The stage that needs it meets the same obstacle, and says it where it belongs.
             log.info("%s could not be made ahead", kind, exc_info=True)
