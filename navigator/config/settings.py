@@ -362,7 +362,7 @@ class OnSettings(Section):
     swap_failed: tuple[str, ...] = ()
     """A swap has failed."""
     run_ended: tuple[str, ...] = ()
-    """A run of the conductor has ended: the account of what happened in it."""
+    """A run of the conductor has ended."""
     timeout_seconds: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
     """Seconds that a command may take; then it is stopped with everything it started."""
 
