@@ -17,7 +17,6 @@ from navigator.context.tags import STOP, WORD, count_parts
 from navigator.git.diffs import path_text
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import GitError, read_log
-from navigator.git.snapshot import snapshot_head
 from navigator.git.source import TreeSource
 from navigator.model import patterns
 
@@ -91,8 +90,7 @@ def read_history(private: PrivateRepo, base: str, cache: TagCache) -> tuple[Past
 
 def _log(private: PrivateRepo, base: str) -> list[Any]:
     try:
-        head = snapshot_head(private, base) or base
-        words = ("--no-merges", f"--max-count={MOST_COMMITS}", head)
+        words = ("--no-merges", f"--max-count={MOST_COMMITS}", base)
         git = private.facts.git()
         commits = read_log(git, *words, paths=True, max_output=_MAX_OUTPUT, timeout=_TIMEOUT)
     except GitError:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.config.settings import Settings
 from navigator.figures.canary import MAX_TOKENS, PROBES, Probe, judge
-from navigator.git.facts import WORKTREE
 from navigator.journey.checking import baseline_of, check_setup
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.material import made_for, new_base
@@ -312,9 +311,9 @@ class Ahead:
         deps = self._deps
         task = deps.reader.task(task_id)
         project = deps.project(task.project_id)
-        base = None if task.after or agent_writes(deps, task) else await self._base(project, task)
-        if base is None:
+        if task.after or agent_writes(deps, task):
             return False
+        base = await self._base(project, task)
         key, prompt = await made_for(deps, task, base, writer)
         deps.prepared[key] = prompt
         return True
@@ -335,22 +334,16 @@ class Ahead:
     async def _baseline(self, project: Project, task_id: str) -> bool:
         deps = self._deps
         base = await self._base(project, deps.reader.task(task_id))
-        if base is None:
-            return False
         setup = await check_setup(deps, project)
         before = deps.reader.newest_baseline(project.id)
         await baseline_of(deps, setup, await asyncio.to_thread(setup.private.tree_of, base))
         return deps.reader.newest_baseline(project.id) != before
 
-    async def _base(self, project: Project, task: Task) -> str | None:
-        """The commit that the task will begin on; None where that is not known before it begins."""
+    async def _base(self, project: Project, task: Task) -> str:
+        """The commit that the task will begin on."""
         if task.base_commit:
             return task.base_commit
-        if project.base == WORKTREE:
-            return None
-        async with self._deps.project_lock(project.id):
-            private = await asyncio.to_thread(self._deps.private, project)
-            return await asyncio.to_thread(new_base, project, private)
+        return await asyncio.to_thread(new_base, project)
 
     async def _tried(self, kind: str, work: Callable[[], Awaitable[bool]]) -> bool:
         try:
