@@ -134,26 +134,15 @@ def fit(
 
 
 def excerpt(
-    file: MapFile,
-    text: str,
-    stems: Mapping[str, float],
-    budget: int,
-    count: Count,
-    seen: Callable[[int, int], bool] = lambda first, last: False,
+    file: MapFile, text: str, stems: Mapping[str, float], budget: int, count: Count
 ) -> list[tuple[int, str]]:
-    """The stretches of a file that speak most of the task, in order, within `budget` tokens: first line (1-based) and text.
-
-    Args:
-        seen: whether all of these lines were shown before: such a stretch is left out.
-    """
+    """The stretches of a file that speak most of the task, in order, within `budget` tokens: first line (1-based) and text."""
     lines = lines_of(text)
     ranges = _ranges(file, len(lines))
     scored = _scored(ranges, lines, stems)
     chosen: list[tuple[int, int]] = []
     spent = 0
     for first, last in scored:
-        if seen(first, last):
-            continue
         first, last = max(1, first - _LINES_AROUND), min(len(lines), last + _LINES_AROUND)
         cost = count("\n".join(lines[first - 1 : last]) + "\n") + _DELIMITERS
         if spent + cost > budget:
