@@ -292,18 +292,17 @@ class GrammarGate:
 
 
 def _fault_words(was: dict[str, Any], now: dict[str, Any], changed: tuple[int, int]) -> str:
-    """The new fault, or the bracket without its other half, that is nearest to what changed.
+    """The bracket that lost its other half, else the new fault that is nearest to what changed.
 
     Grammars often lose their way only far behind what is wrong.
     """
     known = Counter((what, text) for _, _, what, text in was["faults"])
-    places = [now["bracket"]] if now["bracket"] and not was["bracket"] else []
-    for line, column, what, text in now["faults"]:
-        known[what, text] -= 1
-        if known[what, text] < 0:
-            places.append((line, column, what))
-    places = places or now["faults"]
-    line, column, what = min(places, key=lambda place: _distance(place[0], changed))[:3]
+    known.subtract((what, text) for _, _, what, text in now["faults"])
+    fresh = [fault for fault in now["faults"] if known[fault[2], fault[3]] < 0] or now["faults"]
+    place = min(fresh, key=lambda fault: _distance(fault[0], changed))
+    if now["bracket"] and not was["bracket"]:
+        place = now["bracket"]
+    line, column, what = place[:3]
     return f"{line}:{column}: {what}"
 
 
