@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from navigator.config.settings import Settings
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.prompts.material import made_for
+from navigator.journey.prompts.material import made_for, new_base
 from navigator.journey.recovery import Storage
 from navigator.journey.review import prepare_review
 from navigator.journey.write import agent_writes
