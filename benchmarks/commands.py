@@ -40,9 +40,13 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
     with tempfile.TemporaryDirectory() as folder:
         demo = ["-m", "navigator", "demo", "--headless", "--projects", str(PROJECTS), "--tasks", str(TASKS)]
-        subprocess.run([sys.executable, *demo, "--time-scale", "0", "--state", folder], check=True, capture_output=True)
+        subprocess.run(
+            [sys.executable, *demo, "--time-scale", "0", "--state", folder], check=True, capture_output=True
+        )
         os.environ |= {"NAVIGATOR_STATE": folder, "XDG_CONFIG_HOME": f"{folder}/none"}
-        times = [[taken(words) for words in (REFERENCE, *COMMANDS.values())] for _ in range(UNCOUNTED + rounds)]
+        times = [
+            [taken(words) for words in (REFERENCE, *COMMANDS.values())] for _ in range(UNCOUNTED + rounds)
+        ]
     reference, *found = (statistics.median(column) for column in zip(*times[UNCOUNTED:], strict=True))
     print(f"median of {rounds}, ms")
     print(f"  {'import click, sqlite3, tomllib':<32} {1000 * reference:6.0f}")

@@ -28,7 +28,26 @@ from benchmarks.tui_startup import BARE, OURS
 PROJECTS, TASKS, SECONDS = sized((1, 1, 1), (24, 36, 60), (24, 36, 600))
 PAUSE, REST = sized((0.1, 0.5), (1, 5), (1, 5))
 """Seconds after each key, and after the last."""
-KEYS = "j k enter n n escape F escape S 2 3 4 5 escape C escape ? escape".split()
+KEYS = [
+    "j",
+    "k",
+    "enter",
+    "n",
+    "n",
+    "escape",
+    "F",
+    "escape",
+    "S",
+    "2",
+    "3",
+    "4",
+    "5",
+    "escape",
+    "C",
+    "escape",
+    "?",
+    "escape",
+]
 """Pressed before the rest: Review, Fleet, the pages of Statistics, Compose, the help."""
 SENT = {"tab": "\t", "enter": "\r", "escape": "\x1b"}
 

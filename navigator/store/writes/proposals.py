@@ -30,7 +30,7 @@ from navigator.model.states import (
     require_transition,
 )
 from navigator.store.reads.exam import Precedent
-from navigator.store.schema import dumped, encoded, from_row
+from navigator.store.schema import dumped, encoded
 from navigator.store.writes.core import TransactionCore
 
 
@@ -311,7 +311,7 @@ class ReproductionWrites(TransactionCore):
             (self.at, review, place),
         )
         if precedent is not None:
-            self.add_precedent(precedent.model_copy(update={"review_id": review, "finding": place}))
+            self._insert("precedents", precedent.model_copy(update={"review_id": review, "finding": place}))
         if judged is not None:
             columns = {
                 "severity": finding.severity.value,
@@ -323,19 +323,14 @@ class ReproductionWrites(TransactionCore):
         said = {"role": role.value, "finding": place + 1, "judgement": word}
         self._told("finding_judged", proposal, said)
 
-    def add_precedent(self, precedent: Precedent) -> int:
-        """A new precedent's number."""
-        return self._insert("precedents", precedent)
-
-    def end_precedent(self, number: int) -> Precedent:
-        """Have it hold no more; returns it as it was.
+    def end_precedent(self, number: int) -> None:
+        """Have it hold no more.
 
         Raises:
             NotFound: there is none of that number.
         """
-        held = from_row(Precedent, self._row("precedents", number, f"precedent {number}"))
+        self._row("precedents", number, f"precedent {number}")
         self._update("precedents", number, {"ended": self.at})
-        return held
 
     def pin_precedents(self, proposal: str, numbers: Iterable[int]) -> None:
         """Keep which precedents a proposal's review is shown, so that a restart shows the same."""
