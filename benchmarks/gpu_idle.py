@@ -41,7 +41,6 @@ class Session:
     whole: float
     idle: float
     first: float
-    filled: float
 
 
 def _second(stamp: str) -> float:
@@ -91,7 +90,6 @@ def run(seed: int, scale: float, slow: float, *, ahead: bool) -> Session:
         whole=whole,
         idle=whole - _covered([*calls, *loads]),
         first=statistics.fmean(first),
-        filled=sum(swap.filled_seconds for swap in swaps) / sum(swap.seconds for swap in swaps),
     )
 
 
@@ -113,7 +111,6 @@ def main() -> None:
             f"{'under swaps' if ahead else 'when needed':12} idle {statistics.fmean(shares):6.1%}"
             f"  session {statistics.fmean(s.whole for s in sessions):6.1f} s"
             f"  first request after {statistics.fmean(s.first for s in sessions):5.2f} s"
-            f"  swaps filled {statistics.fmean(s.filled for s in sessions):5.1%}"
         )
     gains = [a.idle / a.whole - b.idle / b.whole for a, b in zip(found[False], found[True], strict=True)]
     error = statistics.stdev(gains) / len(gains) ** 0.5 if len(gains) > 1 else float("nan")

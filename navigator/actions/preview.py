@@ -150,8 +150,8 @@ def try_prompt(
 ) -> dict[str, Any]:
     """Render a prompt for a task, as JSON has it. Reads git: call it in a thread where there is a loop.
 
-    `stands_for` is the packaged prompt that it replaces, `room` the tokens that the server leaves for a prompt; a large review
-    has several `prompts`, and `too_large` says in words what fits into none.
+    `room` are the tokens that the server leaves for a prompt; a large review has several `prompts`, and `too_large` says in
+    words what fits into none.
 
     Args:
         prompts: the packaged templates and the user's own.
@@ -167,42 +167,37 @@ def try_prompt(
     reads = role in (Role.REVIEWER, Role.FINAL) if role else bool(proposals)
     prompt = prompts.get(name or ("review" if reads else "generate"))
     prompts.check_one(prompt)
-    place = prompts.replaces(prompt)
-    library = prompts.standing_in(place, prompt)
-    if place == "review":
+    if prompt.name == "review":
         if not proposals:
             raise UsageError(
                 f"{task.id} has no proposal to try {prompt.name!r} on.", hint="Run `navigator run` first."
             )
         project, made = store.project(task.project_id), Prompting(settings)
-        made.prompts = library
+        made.prompts = prompts
         reader = Role.FINAL if role is Role.FINAL else Role.REVIEWER
         deps = prompt_dependencies(made, reader)
         subject = read_subject(PrivateRepo.open(paths.private, project), project, task, proposals[-1])
         plan = plan_review(subject, deps)
         shown = [(reading.messages, reading.tokens) for reading in plan.readings]
-        return _trial(task, prompt, place, reader, shown, deps.exact, deps.room, plan.too_large)
-    if place not in ("generate", "report"):
+        return _trial(task, prompt, reader, shown, deps.exact, deps.room, plan.too_large)
+    if prompt.name not in ("generate", "report"):
         raise UsageError(
-            f"{prompt.name!r} cannot be tried on its own: it follows another answer, or replaces no prompt in use.",
-            hint="Try generate, report, review, or your own with `role:` in its front matter.",
+            f"{prompt.name!r} cannot be tried on its own: it follows another answer.",
+            hint="Try generate, report or review.",
         )
-    material, _ = preview(
-        paths, settings, store, task.id, prompts=library if place == "generate" else prompts
-    )
+    material, _ = preview(paths, settings, store, task.id, prompts=prompts)
     messages: Sequence[Message] = material.prompted.messages
-    if place == "report":
-        messages, _ = material.asking(library, place, kind=task.kind.value)
+    if prompt.name == "report":
+        messages, _ = material.asking(prompts, prompt.name, kind=task.kind.value)
     counter = Prompting(settings).counter
     tokens = sum(counter.count(message["content"]) for message in messages)
     room = material.prompted.room
-    return _trial(task, prompt, place, Role.GENERATOR, [(messages, tokens)], counter.exact, room)
+    return _trial(task, prompt, Role.GENERATOR, [(messages, tokens)], counter.exact, room)
 
 
 def _trial(
     task: Task,
     prompt: Prompt,
-    place: str,
     role: Role,
     conversations: Sequence[tuple[Sequence[Message], int]],
     exact: bool,
@@ -214,7 +209,6 @@ def _trial(
         "prompt": prompt.name,
         "prompt_version": prompt.version,
         "path": str(prompt.path),
-        "stands_for": place,
         "role": role.value,
         "exact": exact,
         "room": room,

@@ -365,7 +365,7 @@ def _look_around(setup: CheckSetup, tree: str) -> dict[str, Any]:
     from navigator.sandbox.propose import proposed_command
     from navigator.sandbox.suite import prepare
 
-    project, home, sandbox = setup.project, Path(setup.project.path), setup.sandbox
+    project, sandbox = setup.project, setup.sandbox
     entries = setup.private.tree_entries(tree)
 
     def read(path: str) -> bytes | None:
@@ -381,7 +381,7 @@ def _look_around(setup: CheckSetup, tree: str) -> dict[str, Any]:
             "hint": sandbox.hint,
             "control_group": bool(sandbox.scope),
         },
-        "proposed": "" if project.check.strip() else proposed_command(entries.keys(), read, home),
+        "proposed": "" if project.check.strip() else proposed_command(entries.keys(), read),
         "dependencies": [bind.target for bind in spec.dependencies],
         "mounts": [bind.target for bind in spec.mounts],
         "toolchains": sorted(bind.target for bind in spec.toolchains.binds.values()),

@@ -31,8 +31,6 @@ def prompts() -> None:
 def list_prompts() -> None:
     """List all templates with version, role and purpose. Exit code 1: one of yours cannot be used."""
     library = _own()
-    for path in library.strays:
-        output.note(f"Skipped {path}: not a prompt (it does not begin with ---).")
     problems = {prompt.name: _problem(library, prompt) for prompt in library.own}
     broken = any(problems.values())
     rows = [
@@ -46,7 +44,7 @@ def list_prompts() -> None:
             library,
             ("version", lambda prompt: prompt.version),
             ("role", lambda prompt: prompt.meta.get("role", "")),
-            ("whose", lambda prompt: _whose(library, prompt)),
+            ("whose", lambda prompt: "yours" if prompt in library.own else ""),
             ("about", lambda prompt: prompt.meta.get("about", "")),
         )
         output.note(
@@ -68,12 +66,6 @@ def _problem(library: PromptLibrary, prompt: Prompt) -> str:
     except ConfigError as error:
         return str(error)
     return ""
-
-
-def _whose(library: PromptLibrary, prompt: Prompt) -> str:
-    if prompt not in library.own:
-        return ""
-    return "yours" if library.replaces(prompt) == prompt.name else "yours, for `prompts try`"
 
 
 @command(prompts, json=False)
@@ -102,8 +94,7 @@ def try_one(ids: TaskIds, *, prompt: Annotated[str, Value("NAME")] = "", role: R
 
 
 def _show_trial(trial: dict[str, Any]) -> None:
-    instead = "" if trial["stands_for"] == trial["prompt"] else f" instead of {trial['stands_for']}"
-    output.say(f"{trial['task']}  {trial['prompt_version']}{instead}, for the {trial['role']}", bold=True)
+    output.say(f"{trial['task']}  {trial['prompt_version']}, for the {trial['role']}", bold=True)
     how, shown = "counted" if trial["exact"] else "estimated", trial["prompts"]
     for number, one in enumerate(shown, 1):
         part = f"part {number} of {len(shown)}: " if len(shown) > 1 else ""

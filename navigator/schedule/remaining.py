@@ -119,7 +119,7 @@ def remaining(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Ter
 
     Args:
         tasks: those that the models have yet to work on, in any order.
-        now: the monotonic second that their `since` is measured on.
+        now: the second, by the clock of their `since`.
         figures: speeds, swaps, sizes and the revise rates.
         plan: the rest.
     """
