@@ -210,7 +210,7 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
             {
                 "id": number,
                 "project_id": number % PROJECTS + 1,
-                "source": ("mutant", "reversed_fix", "clean", "clean")[number % 4],
+                "source": ("reversed_fix", "clean")[number % 2],
                 "faulty": int(number % 4 < 2),
                 "origin": f"item {number}",
                 "text": "Make it right",

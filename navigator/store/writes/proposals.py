@@ -311,7 +311,7 @@ class ReproductionWrites(TransactionCore):
             (self.at, review, place),
         )
         if precedent is not None:
-            self._insert("precedents", precedent.model_copy(update={"review_id": review, "finding": place}))
+            self.add_precedent(precedent.model_copy(update={"review_id": review, "finding": place}))
         if judged is not None:
             columns = {
                 "severity": finding.severity.value,
@@ -322,6 +322,10 @@ class ReproductionWrites(TransactionCore):
         word = judged.judgement.value if judged else ""
         said = {"role": role.value, "finding": place + 1, "judgement": word}
         self._told("finding_judged", proposal, said)
+
+    def add_precedent(self, precedent: Precedent) -> int:
+        """A new precedent's number."""
+        return self._insert("precedents", precedent)
 
     def end_precedent(self, number: int) -> None:
         """Have it hold no more.
