@@ -37,7 +37,6 @@ def preview(
     store: Reader,
     identifier: str,
     *,
-    budget: int | None = None,
     prompts: PromptLibrary | None = None,
 ) -> tuple[Material, dict[str, Any]]:
     """The prompt that opens a task's next attempt, or opened its current one, and how it came about, as JSON has it.
@@ -45,7 +44,6 @@ def preview(
     `pieces` are all parts in the prompt's order; their tokens and those of the delimiters add up to the prompt's tokens.
 
     Args:
-        budget: tokens of context, instead of the usual aim.
         prompts: templates to be used instead of those in use.
 
     Raises:
@@ -61,7 +59,7 @@ def preview(
         deps.prompts = prompts
     writer = store.wrote(task.id) or settings.routing.writer(task.kind, task.complexity)
     source = TreeSource(private, base, project)
-    made = prompt_for(deps, source, task, project, writer, budget)
+    made = prompt_for(deps, source, task, project, writer)
     context = made.context
     return Material(task, source, made, writer=writer), {
         "task": task.id,

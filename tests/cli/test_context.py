@@ -55,19 +55,6 @@ def test_a_waiting_task_is_shown_whole_and_nothing_changes(command: Command, rep
     assert "thing.py" in said and "named" in said and "estimated" in said and "hunter2" not in said
 
 
-def test_the_budget_can_be_given(command: Command, repository: Path) -> None:
-    for number in range(40):
-        (repository / f"part{number}.py").write_text(f"def identity_{number}():\n    return None\n" * 30)
-    git(repository, "add", "-A")
-    git(repository, "commit", "-q", "-m", "more")
-    task = queue(command, repository)
-    (small,) = command.json("context", task, "--budget", "1500")["contexts"]
-    (large,) = command.json("context", task, "--budget", "8000")["contexts"]
-    assert small["context_tokens"] <= 1500 < large["context_tokens"] <= 8000
-    assert any("no room left" in left["why"] for left in small["left_out"])
-    command.run("context", task, "--budget", "10", code=2)
-
-
 def test_an_old_task_is_shown_on_its_own_base(command: Command, repository: Path) -> None:
     task = queue(command, repository)
     base = git(repository, "rev-parse", "HEAD").strip()
