@@ -9,7 +9,7 @@ from pydantic import Field
 from navigator.actions.base import Done, Question, Told, Verb, controls, done, plural
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.records import PreparedProject
-from navigator.model.states import ExamSource, Role, TaskState
+from navigator.model.states import Role, TaskState
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
@@ -75,7 +75,8 @@ class PrepareExam(Verb):
     """Make changes whose right verdict is known, each proved by the project's tests. May take half an hour per project. What was
     tried is remembered; the next run continues, and conductors prepare more.
 
-    `projects` by name and `sources`, all where none is given; `limit`: faulty items per project, None for the settings'.
+    `projects` by name, all where none is given; `limit`: faulty items per project, None for the settings'. `synthetic`: keep the
+    cases that come with Navigator instead.
 
     `past`: items of the backtest instead, from fixes that were committed `since`, in seconds since 1970.
     """
@@ -84,7 +85,7 @@ class PrepareExam(Verb):
 
     projects: tuple[str, ...] = ()
     limit: int | None = Field(default=None, ge=1)
-    sources: tuple[Literal[ExamSource.REVERSED_FIX, ExamSource.MUTANT, ExamSource.SYNTHETIC], ...] = ()
+    synthetic: bool = False
     past: bool = False
     since: int = Field(default=0, ge=0)
 
@@ -120,10 +121,9 @@ class PrepareExam(Verb):
             return [await prepare_backtest(deps, one, limit=self.limit, since=self.since) for one in wanted]
         with deps.store.transaction() as tx:
             tx.set_meta(ACCEPTED, True)
-        rest = tuple(source for source in self.sources if source is not ExamSource.SYNTHETIC)
-        if self.sources and not rest:
+        if self.synthetic:
             return [await prepare_bundled(deps, one) for one in wanted[:1]]
-        return [await prepare_project(deps, one, limit=self.limit, sources=rest) for one in wanted]
+        return [await prepare_project(deps, one, limit=self.limit) for one in wanted]
 
 
 class RunExam(Verb):

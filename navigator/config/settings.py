@@ -432,7 +432,7 @@ class ProjectEntry(Section):
     name: str = ""
     """Name of the project; empty: the folder's name."""
     base: str = ""
-    """Branch or tag that changes are based on; empty: the current branch; "worktree": the checkout with uncommitted work."""
+    """Branch or tag that changes are based on; empty: the current branch."""
     landing: LandingName = "branch"
     """Where approved changes go: "branch" commits to navigator/…, "current" to the current branch."""
     check: str = ""
@@ -463,7 +463,7 @@ class ProjectEntry(Section):
     @classmethod
     def _names_a_base(cls, value: str) -> str:
         if value.startswith("-") or ".." in value or not value.isprintable() or " " in value:
-            raise ValueError('must be the name of a branch or tag, or "worktree"')
+            raise ValueError("must be the name of a branch or tag")
         return value
 
     @property
