@@ -132,7 +132,6 @@ class Dependencies(Prompting):
         store: the one writer.
         reader: reads through the writer's own connection, so it sees what was just written.
         time_scale: the rehearsal's.
-        seed: the rehearsal's.
         on_live: told about progress that is not kept.
         at_hand: whether a role's model answers now, without a swap first; the conductor knows.
         conducting: a conductor works on this state in this process, and takes up what is left due.
@@ -149,7 +148,6 @@ class Dependencies(Prompting):
     store: Store
     reader: Reader
     time_scale: float = 1.0
-    seed: int = 0
     on_live: Callable[[dict[str, Any]], None] = lambda progress: None
     at_hand: Callable[[Role], bool] = lambda role: True
     conducting: bool = False
@@ -192,9 +190,7 @@ class Dependencies(Prompting):
         """
         from navigator.swap import make_strategy
 
-        return make_strategy(
-            self.settings, self.paths, time_scale=self.time_scale, seed=self.seed, in_flight=self._in_flight
-        )
+        return make_strategy(self.settings, self.paths, time_scale=self.time_scale, in_flight=self._in_flight)
 
     def _in_flight(self) -> Iterator[str]:
         """The ids of every request that runs right now, on a connection that is kept or only lent."""
