@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -73,28 +73,6 @@ _KEPT_MAPS = 3
 """A map of 2,000 files takes some 50 MB."""
 
 
-class MapShelf:
-    """Keeps the last few maps. Safe to use from several threads."""
-
-    def __init__(self, kept: int = _KEPT_MAPS) -> None:
-        self._kept = kept
-        self._maps: OrderedDict[tuple[object, ...], RepoMap] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, source: TreeSource) -> RepoMap:
-        """The map of a tree as its project sees it; made, but read only when it is asked something."""
-        from navigator.context.repomap import RepoMap
-
-        project = source.project
-        key = (source.private.git_dir, source.treeish, project.include, project.exclude)
-        with self._lock:
-            held = self._maps.pop(key, None) or RepoMap(source)
-            self._maps[key] = held
-            while len(self._maps) > self._kept:
-                self._maps.popitem(last=False)
-        return held
-
-
 @dataclass
 class Prompting:
     """What prompts are made with. The state folder's lock is not needed for it.
@@ -108,13 +86,27 @@ class Prompting:
     settings: Settings
     redact: Redactor = field(default_factory=Redactor, kw_only=True)
     keys: KeyRing = field(default_factory=KeyRing, kw_only=True)
-    maps: MapShelf = field(default_factory=MapShelf, kw_only=True)
+    _maps: dict[tuple[object, ...], RepoMap] = field(default_factory=dict, kw_only=True)
+    _maps_lock: threading.Lock = field(default_factory=threading.Lock, kw_only=True)
     _counters: dict[str, TokenCounter] = field(default_factory=dict, kw_only=True)
 
     @cached_property
     def prompts(self) -> PromptLibrary:
         """The packaged templates, and the user's own in their place."""
         return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+
+    def map_of(self, source: TreeSource) -> RepoMap:
+        """The map of a tree as its project sees it; made, but read only when it is asked something. The last few are kept."""
+        from navigator.context.repomap import RepoMap
+
+        project = source.project
+        key = (source.private.git_dir, source.treeish, project.include, project.exclude)
+        with self._maps_lock:
+            held = self._maps.pop(key, None) or RepoMap(source)
+            self._maps[key] = held
+            if len(self._maps) > _KEPT_MAPS:
+                del self._maps[next(iter(self._maps))]
+        return held
 
     @cached_property
     def counter(self) -> TokenCounter:
@@ -140,7 +132,6 @@ class Dependencies(Prompting):
         store: the one writer.
         reader: reads through the writer's own connection, so it sees what was just written.
         time_scale: the rehearsal's.
-        seed: the rehearsal's.
         on_live: told about progress that is not kept.
         at_hand: whether a role's model answers now, without a swap first; the conductor knows.
         conducting: a conductor works on this state in this process, and takes up what is left due.
@@ -157,7 +148,6 @@ class Dependencies(Prompting):
     store: Store
     reader: Reader
     time_scale: float = 1.0
-    seed: int = 0
     on_live: Callable[[dict[str, Any]], None] = lambda progress: None
     at_hand: Callable[[Role], bool] = lambda role: True
     conducting: bool = False
@@ -200,9 +190,7 @@ class Dependencies(Prompting):
         """
         from navigator.swap import make_strategy
 
-        return make_strategy(
-            self.settings, self.paths, time_scale=self.time_scale, seed=self.seed, in_flight=self._in_flight
-        )
+        return make_strategy(self.settings, self.paths, time_scale=self.time_scale, in_flight=self._in_flight)
 
     def _in_flight(self) -> Iterator[str]:
         """The ids of every request that runs right now, on a connection that is kept or only lent."""

@@ -102,14 +102,12 @@ class Setup:
     Attributes:
         in_flight: the ids of Navigator's own requests that are running, for strategies that abort them by id.
         time_scale: factor on simulated time; rehearsal only.
-        seed: of the rehearsal's answers.
     """
 
     settings: Settings
     paths: StatePaths
     in_flight: InFlight = tuple
     time_scale: float = 1.0
-    seed: int = 0
 
 
 class SwapStrategy(ABC):

@@ -67,7 +67,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         settings: the settings, or what reads them: called once, after the first paint.
         paths: the state folder.
         keymap: the user's own keys.
-        time_scale, seed: the rehearsal's, for a conductor started from here.
+        time_scale: the rehearsal's, for a conductor started from here.
         autostart: start a conductor at once when none runs, as the demo does. Opening the screens otherwise loads no
             model.
     """
@@ -88,11 +88,10 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         *,
         keymap: Keymap | None = None,
         time_scale: float | None = None,
-        seed: int = 0,
         autostart: bool = False,
     ) -> None:
         self._inert = InertFilter()
-        super().__init__(settings, paths, keymap or Keymap(), time_scale=time_scale, seed=seed)
+        super().__init__(settings, paths, keymap or Keymap(), time_scale=time_scale)
         self._autostart = autostart
         self._gate = KeyGate(self, super().on_event)
         for theme in THEMES:
@@ -225,11 +224,11 @@ def _read_settings() -> Settings:
     return load_settings()
 
 
-def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
+def run_app(*, time_scale: float | None = None) -> None:
     """Open the screens until the user leaves.
 
     Args:
-        time_scale, seed: a demo's. A conductor is started at once where the scale is given.
+        time_scale: a demo's. A conductor is started at once where it is given.
 
     Raises:
         ConfigError: the settings cannot be used.
@@ -240,7 +239,6 @@ def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
         paths,
         keymap=load_keymap(config_path().parent / "keys.toml"),
         time_scale=time_scale,
-        seed=seed,
         autostart=time_scale is not None,
     )
     app.run()

@@ -10,10 +10,9 @@ from typing import Any
 
 from navigator.context.looker import Looker
 from navigator.git.diffs import ABSENT
-from navigator.git.facts import WORKTREE, read_base, read_facts, resolve_base
+from navigator.git.facts import read_base, read_facts, resolve_base
 from navigator.git.private import PrivateRepo, is_commit_id
 from navigator.git.runner import Git
-from navigator.git.snapshot import take_snapshot
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, opening
 from navigator.journey.dependencies import Dependencies, at_home
@@ -59,7 +58,7 @@ def base_on(
     if len(missing) > 1:
         on = _holding_all(project, missing, task)
     landing = on.landing
-    if landing is not None and landing.state is LandingState.LANDED and project.base != WORKTREE:
+    if landing is not None and landing.state is LandingState.LANDED:
         private.pin_base(landing.commit)
         tree, parent = private.tree_of(landing.commit), landing.commit
     else:
@@ -88,15 +87,9 @@ def _holding_all(project: Project, missing: Sequence[Proposal], task: Task) -> P
         tip = commits.get(one.id, "")
         if len(commits) == len(missing) and all(_contains(git, tip, other) for other in commits.values()):
             return one
-    where = ", ".join(
-        f"{one.id} on {one.landing.ref.removeprefix('refs/heads/')}"
-        if one.id in commits and one.landing
-        else f"{one.id} not landed"
-        for one in missing
-    )
-    names = ", ".join(one.task_id for one in missing)
+    names = ", ".join(f"{one.task_id} ({one.id})" for one in missing)
     raise Conflict(
-        f"{task.id} comes after {names}, and no one commit holds all their changes ({where}).",
+        f"{task.id} comes after {names}, and no one commit holds all their changes.",
         hint=f"Merge them into the project's base, then `navigator task retry {task.id}`.",
     )
 
@@ -233,7 +226,7 @@ def _talk(deps: Dependencies, source: TreeSource, task: Task, made: Prompted, wr
     rules, count = deps.settings.generator, deps.counter.count
     # One more answer, the one that is repaired or revised, and what is said about it, are in the conversation too.
     room = made.room - made.tokens - deps.settings.server(writer).max_tokens - OVERHEAD
-    looker = Looker(deps.maps.get(source), task.text, task.files, made.context, rules.look_tokens, count)
+    looker = Looker(deps.map_of(source), task.text, task.files, made.context, rules.look_tokens, count)
     return LookTalk(
         deps.prompts,
         looker,
@@ -287,15 +280,13 @@ def _pinned_base(
         base = task.base_commit or shared
         if not base:
             own = task.based(project)
-            base, on = base_on(own, private, task, new_base(own, private), before)
+            base, on = base_on(own, private, task, new_base(own), before)
     private.pin_base(base)
     return base, private, on
 
 
-def new_base(project: Project, private: PrivateRepo) -> str:
-    """The commit that an attempt begins on: the base branch's, or a snapshot of the checkout."""
-    if project.base == WORKTREE:
-        return take_snapshot(private, read_facts(project.path)).commit
+def new_base(project: Project) -> str:
+    """The commit that an attempt begins on."""
     if is_commit_id(project.base):
         return project.base
     return read_base(project.path, project.base)
