@@ -7,11 +7,12 @@ from collections.abc import Callable
 from textual.pilot import Pilot
 
 from tests.tui.diff.samples import sample_app
+from tests.tui.driving import until
 
 
 async def look_at_the_finding(pilot: Pilot[None]) -> None:
     view = pilot.app.view  # type: ignore[attr-defined]
-    view.move_to("billing/totals.py", "new", 22)
+    await until(pilot, lambda: view.move_to("billing/totals.py", "new", 22))
     await pilot.pause()
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()

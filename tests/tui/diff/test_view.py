@@ -20,7 +20,7 @@ from tests.tui.diff.samples import (
     sample_app,
     screen_text,
 )
-from tests.tui.driving import go_to_finding
+from tests.tui.driving import go_to_finding, until
 
 TOTALS = "billing/totals.py"
 
@@ -226,8 +226,7 @@ async def test_themes_and_colours() -> None:
         assert any("be cut or wrapped." in text.replace("↳", "") for text in all_text(view))
         wrapped = view._layout.total
         await pilot.resize_terminal(300, 24)
-        await pilot.pause()
-        assert view._layout.total < wrapped
+        await until(pilot, lambda: view._layout.total < wrapped)
 
 
 async def test_a_remark_taller_than_the_screen_is_read_by_stepping() -> None:
