@@ -91,15 +91,17 @@ def test_names_stay_apart(tmp_path: Path) -> None:
     assert "/" not in run_name("judge", tmp_path / "a b;c.jsonl")
 
 
-def test_a_measurement_is_stopped_killed_and_goes_on(tmp_path: Path) -> None:
+def test_a_measurement_is_stopped_killed_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Real processes: the command, and under it the servers that it starts."""
-    plan = plan_file(tmp_path, blocks=2, options=', "slow=1"')
+    plan = plan_file(tmp_path, blocks=2, options=', "held=1"')
+    hold = tmp_path / "hold"
+    hold.touch()
+    monkeypatch.setenv("HOLD", str(hold))
     out = tmp_path / "runs.jsonl"
     words = ["lab", "speculation", "measure", str(plan), "--out", str(out)]
     command = [sys.executable, "-m", "navigator", *words]
     first = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    # The server of the slow arm lives for seconds: it is there when the command is stopped.
-    comes(lambda: bool(lab.runs()) and any("slow=1" in words for words in servers_of(out)))
+    comes(lambda: bool(lab.runs()) and any("held=1" in words for words in servers_of(out)))
     assert only().pid == first.pid
     assert f"Process {first.pid}" in CliRunner().invoke(cli, ["lab", "runs", only().name]).output
     again = CliRunner().invoke(cli, words)
@@ -110,13 +112,14 @@ def test_a_measurement_is_stopped_killed_and_goes_on(tmp_path: Path) -> None:
     comes(lambda: not servers_of(out))  # its server goes with it
 
     second = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    comes(lambda: only().pid == second.pid and any("slow=1" in words for words in servers_of(out)))
+    comes(lambda: only().pid == second.pid and any("held=1" in words for words in servers_of(out)))
     second.kill()
     second.wait()
     comes(lambda: only().state != "running")  # the server that it started holds on a moment longer
     assert only().state == "interrupted"
     comes(lambda: not servers_of(out))
 
+    hold.unlink()
     shown = CliRunner().invoke(cli, ["lab", "runs", only().name]).output
     assert CliRunner().invoke(cli, shlex.split(shown.partition("Go on: navigator ")[2])).exit_code == 0
     found = only()
