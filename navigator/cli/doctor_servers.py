@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 from navigator.config.paths import resource_dir
 from navigator.config.settings import ServerSettings, Settings
-from navigator.lab.speculation.decide import to_look_at
 from navigator.model.errors import NavigatorError
 from navigator.model.states import Role
 from navigator.model.text import plural, safe_line
@@ -107,7 +106,7 @@ def unit_items(settings: Settings, places: Places) -> Iterator[Check]:
 
 
 def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Check]:
-    """The SGLang that each unit starts, named once if both share it, and what its speculation was decided for."""
+    """The SGLang that each unit starts, named once if both share it."""
 
     texts = [text for name in units if (text := read_text(places.unit(name), places.on)) is not None]
     programs = {program_of_unit(text) for text in texts if "sglang" in text}
@@ -118,11 +117,6 @@ def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Chec
             found = find_sglang(program, places.on)
             assert found is not None
             yield _vulnerable("SGLang", found.version)
-            for text in texts:
-                changed = program_of_unit(text) == program and to_look_at(text, found.version, places.on)
-                if changed:
-                    hint = "Measure again: `navigator lab speculation measure PLAN --write`."
-                    yield Check("speculation", "warn", f"decided for another {changed}", hint)
 
 
 def _check_files(settings: Settings, role: Role, *, units: bool) -> Iterator[Check]:
