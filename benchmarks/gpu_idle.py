@@ -1,6 +1,6 @@
 """How long the simulated GPU has nothing to do, with and without the work that Navigator moves under swaps.
 
-    python -m benchmarks.gpu_idle [--tiny | --full] [--seeds N] [--scale X] [--slow S]
+    python -m benchmarks.gpu_idle [--tiny | --full] [--sessions N] [--scale X] [--slow S]
 
 Sessions of the rehearsal on sample projects, `run --until idle`. Idle is what is left of the time from the first load to the last
 answer after all swaps and all times in which some request was under way. Models and swaps run at `--scale` of their own time,
@@ -41,7 +41,6 @@ class Session:
     whole: float
     idle: float
     first: float
-    filled: float
 
 
 def _second(stamp: str) -> float:
@@ -56,7 +55,7 @@ def _covered(spans: Iterable[Span]) -> float:
     return total
 
 
-def run(seed: int, scale: float, slow: float, *, ahead: bool) -> Session:
+def run(scale: float, slow: float, *, ahead: bool) -> Session:
     """One session in a folder of its own."""
     made = samples.sample_projects
 
@@ -73,9 +72,9 @@ def run(seed: int, scale: float, slow: float, *, ahead: bool) -> Session:
         state = Path(folder)
         (state / "config.toml").write_text(_CONFIG, encoding="utf-8")
         os.environ.update(NAVIGATOR_STATE=folder, NAVIGATOR_CONFIG=str(state / "config.toml"))
-        prepare(StatePaths(state), projects=PROJECTS, tasks=TASKS, seed=seed)
+        prepare(StatePaths(state), projects=PROJECTS, tasks=TASKS)
         with (
-            locked_dependencies(StatePaths(state), time_scale=scale, seed=seed) as deps,
+            locked_dependencies(StatePaths(state), time_scale=scale) as deps,
             unittest.mock.patch.object(Ahead, "fill", Ahead.fill if ahead else nothing),
         ):
             asyncio.run(Conductor(deps, RunOptions(until="idle")).run())
@@ -91,35 +90,31 @@ def run(seed: int, scale: float, slow: float, *, ahead: bool) -> Session:
         whole=whole,
         idle=whole - _covered([*calls, *loads]),
         first=statistics.fmean(first),
-        filled=sum(swap.filled_seconds for swap in swaps) / sum(swap.seconds for swap in swaps),
     )
 
 
 def main() -> None:
     """Print one line for each way, and the mean difference with its standard error."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=sized(1, 2, 20))
+    parser.add_argument("--sessions", type=int, default=sized(1, 2, 20))
     parser.add_argument("--scale", type=float, default=sized(0.001, 0.05, 0.1))
     parser.add_argument("--slow", type=float, default=0.0)
     options = parser.parse_args()
     found: dict[bool, list[Session]] = {False: [], True: []}
-    for seed in range(options.seeds):
-        for ahead in (False, True) if seed % 2 else (True, False):
-            found[ahead].append(run(seed, options.scale, options.slow, ahead=ahead))
-    print(f"SIMULATED: {options.seeds} sessions of {TASKS} tasks each way, time scale {options.scale:g}")
+    for number in range(options.sessions):
+        for ahead in (False, True) if number % 2 else (True, False):
+            found[ahead].append(run(options.scale, options.slow, ahead=ahead))
+    print(f"SIMULATED: {options.sessions} sessions of {TASKS} tasks each way, time scale {options.scale:g}")
     for ahead, sessions in found.items():
         shares = [session.idle / session.whole for session in sessions]
         print(
             f"{'under swaps' if ahead else 'when needed':12} idle {statistics.fmean(shares):6.1%}"
             f"  session {statistics.fmean(s.whole for s in sessions):6.1f} s"
             f"  first request after {statistics.fmean(s.first for s in sessions):5.2f} s"
-            f"  swaps filled {statistics.fmean(s.filled for s in sessions):5.1%}"
         )
     gains = [a.idle / a.whole - b.idle / b.whole for a, b in zip(found[False], found[True], strict=True)]
     error = statistics.stdev(gains) / len(gains) ** 0.5 if len(gains) > 1 else float("nan")
-    print(
-        f"idle share less by {statistics.fmean(gains):.1%} ± {1.96 * error:.1%} (95 %, normal, paired by seed)"
-    )
+    print(f"idle share less by {statistics.fmean(gains):.1%} ± {1.96 * error:.1%} (95 %, normal, paired)")
 
 
 if __name__ == "__main__":

@@ -368,7 +368,7 @@ def main() -> None:
         os.environ["NAVIGATOR_STATE"] = str(folder / "state")
         os.environ["NAVIGATOR_CONFIG"] = str(folder / "config.toml")
         paths = StatePaths(folder / "state").ensure()
-        prepare(paths, projects=chosen.projects, tasks=chosen.tasks, seed=7)
+        prepare(paths, projects=chosen.projects, tasks=chosen.tasks)
         with locked_dependencies(paths) as world:
             for project in world.reader.projects():
                 world.private(project)

@@ -2,7 +2,7 @@
 
     make screenshots
 
-The rehearsal is seeded: what it writes and says is the same each time, in which order and how fast is the machine's.
+What the rehearsal writes and says is the same each time, in which order and how fast is the machine's.
 State, settings and the samples' repositories live in a temporary folder whose name is on no picture.
 """
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 PICTURES = Path(__file__).parent / "pictures"
 SIZE = (120, 36)
-SEED = 0
 SCALE = 0.3
 """Of simulated time, for the session before the pictures."""
 SCALE_SHOWN = 1.0
@@ -55,7 +54,7 @@ def main() -> None:
 
 def prepare(state: Path) -> None:
     """A whole rehearsed session, some decisions, and more work in the queue."""
-    navigator("demo", "--headless", "--state", str(state), "--time-scale", str(SCALE), "--seed", str(SEED))
+    navigator("demo", "--headless", "--state", str(state), "--time-scale", str(SCALE))
     fit = approvable()
     for one in fit[:3]:  # one at a time: a landing that fails on this machine does not block the others
         navigator("approve", one, "--yes", "--confirm", "unseen", check=False)
@@ -96,7 +95,7 @@ def queue(state: Path) -> None:
     from navigator.config.paths import StatePaths
     from navigator.rehearsal.samples import sample_projects, sample_tasks
 
-    more = sample_tasks(60, SEED, sample_projects())[-22:]
+    more = sample_tasks(60, sample_projects())[-22:]
     tasks = [
         {
             "project": task.project,
@@ -120,7 +119,7 @@ async def take(state: Path) -> None:
     from navigator.tui.base import ComposeFor, LiveChanged
 
     paths = StatePaths(state)
-    app = NavigatorApp(load_settings(), paths, time_scale=SCALE_SHOWN, seed=SEED, autostart=True)
+    app = NavigatorApp(load_settings(), paths, time_scale=SCALE_SHOWN, autostart=True)
     try:
         async with app.run_test(size=SIZE) as pilot:
             await until(pilot, lambda: app.snapshot.loaded and bool(app.snapshot.figured.tips))

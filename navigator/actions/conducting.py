@@ -9,7 +9,7 @@ from pydantic import Field
 from navigator.actions.base import Done, Question, Told, Verb, controls, done, plural
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.records import PreparedProject
-from navigator.model.states import ExamSource, Role, TaskState
+from navigator.model.states import Role, TaskState
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
@@ -65,18 +65,7 @@ def swap_words(reader: Reader) -> str:
     """What it takes to have the reviewer loaded now, in a sentence."""
     if reader.meta("resident", str) in (Role.REVIEWER.value, "both"):
         return "The reviewer is loaded: no swap."
-    there, back, known = swap_seconds(reader)
-    return f"It is not loaded: a swap of {there:.1f} s there and {back:.1f} s back ({known})."
-
-
-def swap_seconds(reader: Reader) -> tuple[float, float, str]:
-    """There and back, from this machine's own swaps where there are some, and where the figures are from."""
-    from navigator.config.settings import load_settings
-    from navigator.sheet.finish import measured_figures
-
-    figures, measured = measured_figures(reader, load_settings().swap)
-    known = "measured medians" if {"swap_in", "swap_back"} <= set(measured) else "published times"
-    return figures.swap_in, figures.swap_back, "simulated" if reader.rehearsal else known
+    return "It is not loaded: a swap there and one back."
 
 
 # The exam
@@ -86,7 +75,8 @@ class PrepareExam(Verb):
     """Make changes whose right verdict is known, each proved by the project's tests. May take half an hour per project. What was
     tried is remembered; the next run continues, and conductors prepare more.
 
-    `projects` by name and `sources`, all where none is given; `limit`: faulty items per project, None for the settings'.
+    `projects` by name, all where none is given; `limit`: faulty items per project, None for the settings'. `synthetic`: keep the
+    cases that come with Navigator instead.
 
     `past`: items of the backtest instead, from fixes that were committed `since`, in seconds since 1970.
     """
@@ -95,7 +85,7 @@ class PrepareExam(Verb):
 
     projects: tuple[str, ...] = ()
     limit: int | None = Field(default=None, ge=1)
-    sources: tuple[Literal[ExamSource.REVERSED_FIX, ExamSource.MUTANT, ExamSource.SYNTHETIC], ...] = ()
+    synthetic: bool = False
     past: bool = False
     since: int = Field(default=0, ge=0)
 
@@ -131,10 +121,9 @@ class PrepareExam(Verb):
             return [await prepare_backtest(deps, one, limit=self.limit, since=self.since) for one in wanted]
         with deps.store.transaction() as tx:
             tx.set_meta(ACCEPTED, True)
-        rest = tuple(source for source in self.sources if source is not ExamSource.SYNTHETIC)
-        if self.sources and not rest:
+        if self.synthetic:
             return [await prepare_bundled(deps, one) for one in wanted[:1]]
-        return [await prepare_project(deps, one, limit=self.limit, sources=rest) for one in wanted]
+        return [await prepare_project(deps, one, limit=self.limit) for one in wanted]
 
 
 class RunExam(Verb):

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from navigator.actions.base import (
     Done,
     NoteField,
@@ -28,10 +26,8 @@ from navigator.store.reads.exam import MOST_TEXT, Precedent
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
-    from navigator.model.secrets import Redactor
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
-    from navigator.store.writes.writer import Transaction
 
 
 class MarkSeen(Verb):
@@ -116,18 +112,12 @@ class KeepComment(SubjectVerb):
 # What findings were worth: the reviewer's record. It decides nothing.
 
 WORDS = {Judgement.RIGHT: "right", Judgement.WRONG: "wrong", Judgement.NOT_WORTH_IT: "not worth it"}
-TOLD = ("criterion", "path", "quote", "message", "note")
-"""What a precedent is, apart from where it is kept."""
-
-MOST_PRECEDENTS = 200
-"""That are taken from a file at once."""
 
 
 class JudgeFinding(Verb):
     """A finding by its number (from 1) among those of a proposal; `judgement` None takes an earlier word back.
 
-    Without a proposal: `precedent` gets the note, and is dropped where there is none; or `project` gets `precedents`. Allowed at
-    any time: it blocks nothing and changes no verdict.
+    Without a proposal: `precedent` is dropped. Allowed at any time: it blocks nothing and changes no verdict.
     """
 
     op = "finding.judge"
@@ -138,13 +128,9 @@ class JudgeFinding(Verb):
     judgement: Judgement | None = None
     note: str = ""
     precedent: int = 0
-    project: str = ""
-    precedents: tuple[Precedent, ...] = Field(default=(), max_length=MOST_PRECEDENTS)
 
     def refuse(self, reader: Reader) -> NavigatorError | None:
-        if self.precedent and not self.project:
-            return None
-        return refusal_of(lambda: reader.project(self.project) if self.project else self._find(reader))
+        return None if self.precedent else refusal_of(lambda: self._find(reader))
 
     def question(self, reader: Reader) -> Question | None:
         if self.judgement is None:
@@ -159,16 +145,9 @@ class JudgeFinding(Verb):
         self.require(deps.reader)
         note = deps.redact(self.note.strip())
         with deps.store.transaction() as tx:
-            if self.project:
-                new = self._take_in(tx, deps.redact)
-                said = f"has {plural(len(new), 'new precedent')}"
-                return done([Told(self.project, said)], **dict(self) | {"precedents": new})
             if self.precedent:
-                ended = tx.end_precedent(self.precedent)
-                if note:
-                    tx.add_precedent(ended.model_copy(update={"note": note[:MOST_TEXT], "ended": ""}))
-                told = Told(f"Precedent {self.precedent}", "has another note" if note else "is dropped")
-                return done([told], **dict(self))
+                tx.end_precedent(self.precedent)
+                return done([Told(f"Precedent {self.precedent}", "is dropped")], **dict(self))
             about = self._find(tx.read)
             judged = Judged(judgement=self.judgement, note=note) if self.judgement else None
             leaves = bool(note) and self.judgement is Judgement.WRONG
@@ -179,19 +158,6 @@ class JudgeFinding(Verb):
         said += "; later reviews near to it are shown why" if leaves else ""
         return done([Told(self.proposal, f"finding {self.number}: {said}")], **dict(self))
 
-    def _take_in(self, tx: Transaction, redact: Redactor) -> list[Precedent]:
-        """Add what the project does not have yet; returns that."""
-        project = tx.read.project(self.project).id
-        held = {told(one) for one in tx.read.precedents(project)}
-        new = []
-        for one in self.precedents:
-            clean = Precedent.model_validate(redact.data(one.model_dump(include=set(TOLD))))
-            if told(clean) not in held:
-                held.add(told(clean))
-                new.append(clean.model_copy(update={"project_id": project}))
-                tx.add_precedent(new[-1])
-        return new
-
     def _find(self, reader: Reader) -> tuple[Role, int, Finding]:
         proposal = reader.proposal(self.proposal)
         held = proposal.findings
@@ -201,11 +167,6 @@ class JudgeFinding(Verb):
                 hint=f"`navigator diff {proposal.id}` numbers them.",
             )
         return held[self.number - 1]
-
-
-def told(one: Precedent) -> tuple[str, ...]:
-    """What a precedent says, wherever it is from."""
-    return tuple(str(getattr(one, name)) for name in TOLD)
 
 
 def _precedent(finding: Finding, note: str, project_id: int) -> Precedent:

@@ -255,15 +255,11 @@ def require_base(facts: RepoFacts, base: str) -> None:
     """Refuse a base that is not there now, not when the first task fails.
 
     Raises:
-        NavigatorError: no such branch, or "worktree" of a bare repository.
+        NoCommit: no such branch.
     """
-    from navigator.git.facts import WORKTREE, resolve_base
-    from navigator.git.snapshot import require_worktree
+    from navigator.git.facts import resolve_base
 
-    if base == WORKTREE:
-        require_worktree(facts)
-    elif base:
-        resolve_base(facts, base)
+    resolve_base(facts, base)
 
 
 def _free_name(wanted: str, taken: set[str]) -> str:
@@ -333,7 +329,7 @@ class CheckProject(Verb):
         setup = await check_setup(deps, project)
 
         def pinned() -> tuple[str, str]:
-            base = new_base(setup.project, setup.private)
+            base = new_base(setup.project)
             return base, setup.private.pin_base(base)
 
         async with deps.project_lock(project.id):
@@ -365,7 +361,7 @@ def _look_around(setup: CheckSetup, tree: str) -> dict[str, Any]:
     from navigator.sandbox.propose import proposed_command
     from navigator.sandbox.suite import prepare
 
-    project, home, sandbox = setup.project, Path(setup.project.path), setup.sandbox
+    project, sandbox = setup.project, setup.sandbox
     entries = setup.private.tree_entries(tree)
 
     def read(path: str) -> bytes | None:
@@ -381,7 +377,7 @@ def _look_around(setup: CheckSetup, tree: str) -> dict[str, Any]:
             "hint": sandbox.hint,
             "control_group": bool(sandbox.scope),
         },
-        "proposed": "" if project.check.strip() else proposed_command(entries.keys(), read, home),
+        "proposed": "" if project.check.strip() else proposed_command(entries.keys(), read),
         "dependencies": [bind.target for bind in spec.dependencies],
         "mounts": [bind.target for bind in spec.mounts],
         "toolchains": sorted(bind.target for bind in spec.toolchains.binds.values()),

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 
@@ -14,11 +11,10 @@ from navigator.actions.approve import Approve
 from navigator.actions.base import Done, plural
 from navigator.actions.deciding import DecisionRow, Pinned, Reject, SendBack, Undo, decided
 from navigator.actions.escalate import Escalate
-from navigator.actions.notes import MOST_PRECEDENTS, TOLD, WORDS, JudgeFinding
+from navigator.actions.notes import WORDS, JudgeFinding
 from navigator.actions.split import Split
 from navigator.cli import output, session
 from navigator.cli.command import AtLeast1, Note, Value, command, given
-from navigator.config.guarded import read_file, write_file
 from navigator.git.facts import RepoFacts, read_facts
 from navigator.journey.dependencies import at_home
 from navigator.landing import land as landing
@@ -27,7 +23,6 @@ from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.states import DecisionKind
 from navigator.model.text import safe_line
 from navigator.sheet.marks import Kind, batch_choice
-from navigator.store.reads.exam import Precedent
 
 Tree = Annotated[str, Value("HASH")]
 
@@ -253,9 +248,6 @@ def _say_merged(rows: list[dict[str, str]]) -> None:
 
 _CHOICES = {words.replace(" ", "-"): one for one, words in WORDS.items()}
 
-FILE = ".navigator-precedents.jsonl"
-"""In the repository, for a team: one precedent a line."""
-
 
 @command()
 def finding(
@@ -269,8 +261,6 @@ def finding(
     withdraw: bool = False,
     list_: session.ProjectName | None = None,
     precedent: AtLeast1 | None = None,
-    write: session.ProjectName | None = None,
-    read: session.ProjectName | None = None,
 ) -> None:
     """Say whether finding N of a proposal is right, wrong, or true but not worth a change.
 
@@ -282,23 +272,14 @@ def finding(
         note: Why; of a wrong finding it makes a precedent.
         withdraw: Take back what you said of it, or drop the precedent.
         list_: Show the precedents of a project.
-        precedent: Change (--note) or drop (--withdraw) one.
-        write: Write the precedents of a project to .navigator-precedents.jsonl there.
-        read: Take in what that file of a project has.
+        precedent: Drop (--withdraw) this one.
     """
-    if sum(one is not None for one in (proposal, list_, precedent, write, read)) != 1:
-        raise UsageError("Name a finding, or one of --list, --precedent, --write and --read.")
+    if sum(one is not None for one in (proposal, list_, precedent)) != 1:
+        raise UsageError("Name a finding, or one of --list and --precedent.")
     if list_:
-        name, held = list_, _held(list_)[1]
-        output.show({"precedents": held}, lambda _: _list_precedents(name, held))
-    elif write:
-        _write_precedents(write)
-    elif read:
-        session.carry_out(JudgeFinding(project=read, precedents=_read_precedents(read)))
-    elif withdraw == bool(note.strip() if precedent else judgement):
-        raise UsageError(
-            "Say right, wrong or not-worth-it, or --withdraw; of a --precedent, --note or --withdraw."
-        )
+        _list_precedents(list_)
+    elif withdraw == bool(judgement) or (precedent and not withdraw):
+        raise UsageError("Say right, wrong or not-worth-it, or --withdraw.")
     else:
         verb = JudgeFinding(
             proposal=proposal or "",
@@ -310,51 +291,17 @@ def finding(
         session.carry_out(verb)
 
 
-def _held(name: str) -> tuple[Path, list[dict[str, Any]]]:
-    """A project's folder, and its precedents."""
+def _list_precedents(name: str) -> None:
     with session.reading() as store:
-        project = store.project(name)
-        found = store.precedents(project.id)
-    return Path(project.path), [one.model_dump(mode="json", include={"id", *TOLD}) for one in found]
+        held = store.precedents(store.project(name).id)
 
+    def text(_: object) -> None:
+        if not held:
+            output.say(f"{name} has no precedents. `navigator finding P… N wrong --note TEXT` makes one.")
+        for one in held:
+            about = f"{one.criterion.value} {one.path}: {one.message}"
+            output.prose(about, "    ", first=f"{one.id:>3} ")
+            output.prose(one.note, "    you: ")
 
-def _list_precedents(name: str, held: list[dict[str, Any]]) -> None:
-    if not held:
-        output.say(f"{name} has no precedents. `navigator finding P… N wrong --note TEXT` makes one.")
-    for one in held:
-        output.prose(f"{one['criterion']} {one['path']}: {one['message']}", "    ", first=f"{one['id']:>3} ")
-        output.prose(one["note"], "    you: ")
-
-
-def _write_precedents(name: str) -> None:
-    """Everything that holds, without secrets, in place of what the file had."""
-    from navigator.model.secrets import Redactor, environment_values
-
-    redact = Redactor(environment_values(os.environ))
-    folder, held = _held(name)
-    text = "".join(f"{json.dumps({key: redact.outgoing(one[key]) for key in TOLD})}\n" for one in held)
-    try:
-        write_file(folder, FILE, text.encode())
-    except OSError as error:
-        raise NavigatorError(f"{FILE} of {name}: {error.strerror}.") from error
-    output.say(f"{len(held)} in {folder / FILE}. Commit it; others take it in with --read.")
-
-
-def _read_precedents(name: str) -> tuple[Precedent, ...]:
-    """What the file has: somebody else may have written it.
-
-    Raises:
-        UsageError: it is not there, is something else, too large, or has a line that is no precedent.
-    """
-    from navigator.model.json_text import read_json
-
-    try:
-        lines = read_file(_held(name)[0], FILE, 1_000_000).decode("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{FILE} of {name} cannot be read: {error}.") from error
-    if len(lines) > MOST_PRECEDENTS:
-        raise UsageError(f"{FILE} has {len(lines)} lines; {MOST_PRECEDENTS} are the most.")
-    try:
-        return tuple(Precedent.model_validate(read_json(line)) for line in lines)
-    except ValueError as error:
-        raise UsageError(f"A line of {FILE} is no precedent: it has {', '.join(TOLD)}.") from error
+    shown = {"id", "criterion", "path", "quote", "message", "note"}
+    output.show({"precedents": [one.model_dump(mode="json", include=shown) for one in held]}, text)

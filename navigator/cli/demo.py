@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 
@@ -44,7 +44,6 @@ def demo(
     projects: Annotated[int, Value(type=click.IntRange(1, 24))] = 24,
     tasks: Annotated[int, Value(type=click.IntRange(1, 120))] = 36,
     time_scale: float | None = None,
-    seed: int = 0,
     state: Path | None = None,
 ) -> None:
     """Run the whole workflow on sample projects with simulated models. Needs no GPU and no network.
@@ -54,7 +53,6 @@ def demo(
         projects: Number of projects.
         tasks: Number of tasks.
         time_scale: Factor on every simulated second; 0.02 by default.
-        seed: Which tasks come first, and simulated probabilities.
         state: State folder. Without it: a temporary folder, which --headless removes at the end.
     """
     from navigator.config.settings import time_scale as scale_of
@@ -65,22 +63,22 @@ def demo(
     _require_own(paths)
     _use(paths)
     output.note(f"REHEARSAL on sample projects in {paths.root} (times are scaled by {scale:g}).")
-    prepare(paths, projects=projects, tasks=tasks, seed=seed)
+    prepare(paths, projects=projects, tasks=tasks)
     quiet = bool(given("--json"))
     if not (headless or quiet) and sys.stdout.isatty() and sys.stdin.isatty():
         from navigator.cli.main import open_screens
 
         try:
-            open_screens(time_scale=scale, seed=seed)
+            open_screens(time_scale=scale)
         finally:
             _say_how_to_return(paths, temporary=temporary)
         return
     began = utc_now()
-    document = conduct(paths, until="idle", quiet=quiet, time_scale=scale, seed=seed)
+    document = conduct(paths, until="idle", quiet=quiet, time_scale=scale)
 
     def text(_: object) -> None:
         show_session(document, began)
-        _say_untested(document)
+        _say_untested()
         if temporary:
             output.say(
                 "\nNothing is kept. To look at the proposals, run navigator demo in a terminal or with --state DIR."
@@ -93,15 +91,13 @@ def demo(
         shutil.rmtree(paths.root)
 
 
-def _say_untested(document: dict[str, Any]) -> None:
+def _say_untested() -> None:
     """Why no test ran, where the sandbox is the reason, and what to install."""
     from navigator.sandbox.probe import probe
 
-    untested = document["tests"].get("untested", 0)
-    sandbox = probe() if untested else None
-    if sandbox is None or sandbox.works:
-        return
-    output.say(f"{untested} untested: {sandbox.reason}. {sandbox.hint}", fg="yellow")
+    sandbox = probe()
+    if not sandbox.works:
+        output.say(f"Nothing was tested: {sandbox.reason}. {sandbox.hint}", fg="yellow")
 
 
 def _say_how_to_return(paths: StatePaths, *, temporary: bool) -> None:
@@ -147,7 +143,7 @@ def _use(paths: StatePaths) -> None:
     os.environ["NAVIGATOR_CONFIG"] = str(config)
 
 
-def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> None:
+def prepare(paths: StatePaths, *, projects: int, tasks: int) -> None:
     """Create sample repositories and queue tasks on them, once per state folder."""
     from navigator.actions.tasks import AddTasks
     from navigator.engine.acting import reading
@@ -163,7 +159,7 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> None:
         make_repository(folder, sample.files, executable=sample.executable)
         act(AddProject(path=str(folder), name=sample.name, check=sample.check))
     asked = sample_questions(made) if tasks >= _QUESTIONS_FROM else []
-    queued = [*sample_tasks(tasks - len(asked), seed, made), *asked]
+    queued = [*sample_tasks(tasks - len(asked), made), *asked]
     known = {"project", "text", "kind", "complexity", "files"}
     act(AddTasks.read({"tasks": [{name: getattr(task, name) for name in known} for task in queued]}))
 

@@ -70,7 +70,7 @@ def cli(ctx: click.Context) -> None:
         open_screens()
 
 
-def open_screens(*, time_scale: float | None = None, seed: int = 0) -> None:
+def open_screens(*, time_scale: float | None = None) -> None:
     """Run the Textual app until the developer quits.
 
     Raises:
@@ -83,7 +83,7 @@ def open_screens(*, time_scale: float | None = None, seed: int = 0) -> None:
         )
     from navigator.tui.app import run_app
 
-    run_app(time_scale=time_scale, seed=seed)
+    run_app(time_scale=time_scale)
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -17,8 +17,6 @@ from navigator.model.errors import ConfigError
 from navigator.model.states import Role
 from navigator.model.text import safe_text
 
-LEAST_BUDGET = 1_000
-
 
 def _own() -> PromptLibrary:
     return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
@@ -33,8 +31,6 @@ def prompts() -> None:
 def list_prompts() -> None:
     """List all templates with version, role and purpose. Exit code 1: one of yours cannot be used."""
     library = _own()
-    for path in library.strays:
-        output.note(f"Skipped {path}: not a prompt (it does not begin with ---).")
     problems = {prompt.name: _problem(library, prompt) for prompt in library.own}
     broken = any(problems.values())
     rows = [
@@ -48,7 +44,7 @@ def list_prompts() -> None:
             library,
             ("version", lambda prompt: prompt.version),
             ("role", lambda prompt: prompt.meta.get("role", "")),
-            ("whose", lambda prompt: _whose(library, prompt)),
+            ("whose", lambda prompt: "yours" if prompt in library.own else ""),
             ("about", lambda prompt: prompt.meta.get("about", "")),
         )
         output.note(
@@ -70,12 +66,6 @@ def _problem(library: PromptLibrary, prompt: Prompt) -> str:
     except ConfigError as error:
         return str(error)
     return ""
-
-
-def _whose(library: PromptLibrary, prompt: Prompt) -> str:
-    if prompt not in library.own:
-        return ""
-    return "yours" if library.replaces(prompt) == prompt.name else "yours, for `prompts try`"
 
 
 @command(prompts, json=False)
@@ -104,8 +94,7 @@ def try_one(ids: TaskIds, *, prompt: Annotated[str, Value("NAME")] = "", role: R
 
 
 def _show_trial(trial: dict[str, Any]) -> None:
-    instead = "" if trial["stands_for"] == trial["prompt"] else f" instead of {trial['stands_for']}"
-    output.say(f"{trial['task']}  {trial['prompt_version']}{instead}, for the {trial['role']}", bold=True)
+    output.say(f"{trial['task']}  {trial['prompt_version']}, for the {trial['role']}", bold=True)
     how, shown = "counted" if trial["exact"] else "estimated", trial["prompts"]
     for number, one in enumerate(shown, 1):
         part = f"part {number} of {len(shown)}: " if len(shown) > 1 else ""
@@ -118,21 +107,16 @@ def _show_trial(trial: dict[str, Any]) -> None:
 
 
 @command()
-def context(
-    ids: TaskIds, *, budget: Annotated[int | None, Value("N", type=click.IntRange(min=LEAST_BUDGET))] = None
-) -> None:
+def context(ids: TaskIds) -> None:
     """Show the prompt of a task: each part with its reason and tokens, and what is left out and why.
 
     Nothing is sent or changed. A waiting task is shown on the base that it would start from now.
-
-    Args:
-        budget: Target size of the context in tokens; 24,000 by default.
     """
     from navigator.actions.preview import preview
 
     paths, settings = state_paths(), load_settings()
     with reading(paths) as store:
-        found = [preview(paths, settings, store, identifier, budget=budget)[1] for identifier in ids]
+        found = [preview(paths, settings, store, identifier)[1] for identifier in ids]
     output.show({"contexts": found}, lambda _: list(map(_show_preview, found)))
 
 

@@ -40,7 +40,6 @@ def run(
     detach: bool = False,
     stop: bool = False,
     time_scale: float | None = None,
-    seed: int = 0,
 ) -> None:
     """Run the conductor: write, swap, review, swap back, revise; then wait for your decisions.
 
@@ -51,7 +50,6 @@ def run(
         detach: Run in the background; the terminal can be closed.
         stop: Instead, stop the conductor that runs. Work in progress is done again by the next one.
         time_scale: Rehearsal only: factor on simulated times; 0 means no waiting.
-        seed: Rehearsal only: seed of its faults.
     """
     scale = scale_of(time_scale)
     if stop:
@@ -67,7 +65,6 @@ def run(
         max_swaps=max_swaps,
         quiet=bool(given("--json")),
         time_scale=scale,
-        seed=seed,
     )
     output.show(document, lambda found: show_session(found, began))
     if document["failed"] or document["failed_swaps"] or document["problems"]:

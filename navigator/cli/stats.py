@@ -208,12 +208,9 @@ def exam() -> None:
     """Find out how far the reviewer's verdict can be trusted."""
 
 
-_Sources = Annotated[tuple[str, ...], Value(type=click.Choice(["reversed-fix", "mutant", "synthetic"]))]
-
-
 @command(exam)
 def prepare(
-    projects: session.ProjectNames = (), *, limit: AtLeast1 | None = None, source: _Sources = ()
+    projects: session.ProjectNames = (), *, limit: AtLeast1 | None = None, synthetic: bool = False
 ) -> None:
     """Make the exam's items from PROJECTs, all if none is named: changes whose right verdict is known.
 
@@ -222,10 +219,9 @@ def prepare(
 
     Args:
         limit: Faulty items per project, at most.
-        source: Make only these; may be repeated. `synthetic`: 24 cases that come with Navigator.
+        synthetic: Instead, keep the 24 cases that come with Navigator.
     """
-    sources = [each.replace("-", "_") for each in source]
-    made = prepared({"projects": projects, "limit": limit, "sources": sources})
+    made = prepared({"projects": projects, "limit": limit, "synthetic": synthetic})
     output.show({"projects": made}, lambda _: _show_prepared(made))
     if made and all(one.problem for one in made):
         sys.exit(3)

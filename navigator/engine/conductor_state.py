@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
 
 from navigator.journey.dependencies import Dependencies
 from navigator.model.snapshot import Doubt, ExamView, SchedulerSnapshot, TaskView
@@ -25,6 +27,11 @@ RESTARTS = 2
 
 _REMEMBERED = 3600.0
 """Seconds after which a death counts no more: a server that falls once a week is no loop."""
+
+
+@lru_cache(maxsize=4096)
+def _seen(task: TaskView, since: float, *, landing_due: bool, own_due: bool) -> TaskView:
+    return replace(task, since=since, landing_due=landing_due, own_due=own_due)
 
 
 @dataclass
@@ -75,7 +82,7 @@ class ConductorState:
         due = deps.reader.pending_landings()
         own = deps.reader.self_reviews_due() if deps.settings.generator.self_review else frozenset()
         views = tuple(
-            replace(task, since=self._entered(task, now), landing_due=task.id in due, own_due=task.id in own)
+            _seen(task, self._entered(task, now), landing_due=task.id in due, own_due=task.id in own)
             for task in tasks
         )
         held = {task.id for task in tasks}
@@ -110,7 +117,7 @@ class ConductorState:
         known = self._since.get(task.id)
         if known is None:
             # A task that was there before this process: its age by the wall clock, which may have jumped.
-            known = (task.state, now + task.since)
+            known = (task.state, now - max(0.0, datetime.now(UTC).timestamp() - task.since))
             if task.state not in _DECIDED:
                 self._last_arrival = max(self._last_arrival, known[1])
         elif known[0] is not task.state:

@@ -24,7 +24,7 @@ MOST_LINES = 300
 
 MOST_CHANGED = 400
 MOST_FILES = 12
-"""Changed lines and files of a change that gets a fault: about what fits into one review."""
+"""Changed lines and files of a change: about what fits into one review."""
 
 _REWORKING = 60
 """Changed lines of code up to which a commit that changes code and tests counts as a fix without saying so."""
@@ -32,11 +32,10 @@ _REWORKING = 60
 
 @dataclass(frozen=True)
 class Picked:
-    """An accepted change, from which a mutant and a clean control can be made.
+    """An accepted change.
 
     Attributes:
         key: the commit, or the proposal's id.
-        origin: in words, for the evidence.
         accepted: it is a proposal that the developer approved, not a commit of the history.
     """
 
@@ -46,9 +45,6 @@ class Picked:
     text: str
     kind: TaskKind
     complexity: Complexity
-    title: str
-    summary: str
-    origin: str
     accepted: bool
 
     def pin(self, private: PrivateRepo) -> None:
@@ -108,9 +104,6 @@ def of_commits(commits: Iterable[Commit]) -> list[Picked]:
             text=words_of_commit(commit.subject, commit.body),
             kind=kind_of(commit),
             complexity=Complexity.MEDIUM,
-            title=commit.subject,
-            summary="",
-            origin=f"commit {commit.sha[:12]} {commit.subject}",
             accepted=False,
         )
         for commit in commits
@@ -136,9 +129,6 @@ def accepted_changes(deps: Dependencies, project: Project) -> list[Picked]:
             text=task.text,
             kind=task.kind,
             complexity=task.complexity,
-            title=proposal.title,
-            summary=proposal.summary,
-            origin=f"{proposal.id} {proposal.title}",
             accepted=True,
         )
         for proposal, task in found
@@ -197,7 +187,7 @@ async def ready_setup(deps: Dependencies, project: Project) -> CheckSetup:
     setup = await check_setup(deps, project)
     if setup.without:
         raise Conflict(
-            "The sandbox is switched off, and code with planted faults runs nowhere else.",
+            "The sandbox is switched off, and code with known faults runs nowhere else.",
             hint="Set `unsandboxed = false` under [checks].",
         )
     if not setup.sandbox.works:

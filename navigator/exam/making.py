@@ -1,58 +1,40 @@
-"""Makes a project's items: of each candidate the faulty change, proved by the tests, and the clean one that goes with it."""
+"""Makes a project's items: each fix taken back, proved by the tests, and a clean change of the same form."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import Counter, defaultdict, deque
+from collections import Counter
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
-from itertools import islice, takewhile
 from typing import Any, TypeVar
 
-from navigator.exam.candidates import (
-    OutOfTime,
-    Picked,
-    Trials,
-    accepted_changes,
-    fixes,
-    harmless,
-    neutral_words,
-    of_commits,
-    ready_setup,
-)
-from navigator.exam.faults import Fault
+from navigator.exam.candidates import OutOfTime, Trials, fixes, harmless, neutral_words, ready_setup
 from navigator.exam.items import head_of, keep_items, make_item, own_items, prepared, tell_progress
 from navigator.exam.mining import (
     Commit,
     Rejected,
     commit_of,
-    corrected,
     named_faulty,
-    planted,
     read_history,
     taken_back,
     why_withheld,
 )
-from navigator.git.private import FileChange, PrivateRepo
+from navigator.git.private import PrivateRepo
 from navigator.journey.checking import baseline_of
 from navigator.journey.dependencies import Dependencies
 from navigator.model.diff import FileDiff
-from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.errors import Conflict
 from navigator.model.models import Project, utc_now
 from navigator.model.records import ExamItem, ExamTrial, PreparedProject, SourceCount
 from navigator.model.states import CheckOutcome, ExamSource
 from navigator.sandbox.suite import passed_before
 
-PROVED = (ExamSource.REVERSED_FIX, ExamSource.MUTANT)
-OWN = (*PROVED, ExamSource.CLEAN)
+OWN = (ExamSource.REVERSED_FIX, ExamSource.CLEAN)
 """Sources of items that are made of a project, each proved by its tests."""
 
 _PATIENCE, _TIMES = 20.0, 10.0
 """A trial's tests may take this many seconds, or as many times what they take on today's tree."""
-
-_FAULTS_TRIED = 4
-"""Faults of one change that are tried before the next change is."""
 
 _CONTROLS_TRIED = 3
 
@@ -65,7 +47,7 @@ class Maker:
 
     Attributes:
         head: the commit that today's tests are taken from; `passed` is how many tests pass on it.
-        against: test command, sandbox and its mounts: what every result depends on.
+        against: a digest of what every result depends on: test command, sandbox with its mounts, and `head`.
         commits: the newest ones of the history.
         known: trials by (source, change).
     """
@@ -83,21 +65,20 @@ class Maker:
     def held(self, source: ExamSource, change: str) -> ExamTrial | None:
         """What is known of a change, where it would be the same today."""
         found = self.known.get((source, change))
-        return found if found is not None and found.against == self._against(source) else None
+        return found if found is not None and found.against == self.against else None
 
     def used(self) -> set[str]:
         """The changes that are items already."""
         items = own_items(self.deps, self.project, OWN, retired=True)
         return {item.origin.split(":")[2] for item in items}
 
-    async def attempt(self, source: ExamSource, candidate: Commit | Picked) -> str:
-        """Try one candidate, and store what came of it with its items; returns why none came.
+    async def attempt(self, commit: Commit) -> str:
+        """Try one fix, and store what came of it with its items; returns why none came.
 
         Raises:
             OutOfTime: the bound on test runs is reached; nothing is stored.
         """
-        making = self._reversed_fix if isinstance(candidate, Commit) else self._in_change
-        pair, trial = await self._tried(source, candidate.key, making(candidate))  # type: ignore[arg-type]
+        pair, trial = await self._tried(ExamSource.REVERSED_FIX, commit.sha, self._reversed_fix(commit))
         await keep_items(self.deps, self.project, self.private, pair or (), trial)
         return trial.reason
 
@@ -114,7 +95,7 @@ class Maker:
             project_id=self.project.id,
             source=source,
             change=change,
-            against=self._against(source),
+            against=self.against,
             kept=not reason,
             reason=reason,
             runs=self.trials.runs - runs,
@@ -122,13 +103,6 @@ class Maker:
             at=utc_now(),
         )
         return made, trial
-
-    def _against(self, source: ExamSource) -> str:
-        """What is taken back on today's tree depends on that, too."""
-        today = "" if source is ExamSource.MUTANT else self.head
-        return hashlib.sha256(f"{self.against}\n{today}".encode()).hexdigest()[:24]
-
-    # Fixes taken back
 
     async def _reversed_fix(self, commit: Commit) -> list[ExamItem]:
         """Today's tree with a fix taken back, and a control of the same form."""
@@ -138,7 +112,7 @@ class Maker:
         where = _places(files)
         (path, line, end_line), evidence = where[0], {"failing": list(failing), "places": where}
         seeded = {"path": path, "line": line, "end_line": end_line}
-        faulty = self._taken_back_item(ExamSource.REVERSED_FIX, commit, tree, files, evidence, **seeded)
+        faulty = self._item(ExamSource.REVERSED_FIX, commit, tree, files, evidence, **seeded)
         return [faulty, await self._control(commit, tree, files)]
 
     async def take_back(self, commit: Commit) -> str:
@@ -175,16 +149,16 @@ class Maker:
             base = await asyncio.to_thread(commit_of, self.private, tree)
             back = await asyncio.to_thread(self.private.diff, base, self.head, 0)
         whole = self.private.tree_of(self.head)
-        clean = self._taken_back_item(ExamSource.CLEAN, commit, whole, back, {"form": "put back"})
+        clean = self._item(ExamSource.CLEAN, commit, whole, back, {"form": "put back"})
         return clean.model_copy(update={"origin": f"{clean.origin}:put-back", "base_commit": base})
 
     async def _harmless(self, commit: Commit) -> ExamItem:
         tree = await self.take_back(commit)
         await self.trials.sound(tree)
         files = await asyncio.to_thread(self.private.diff, self.head, tree, 0)
-        return self._taken_back_item(ExamSource.CLEAN, commit, tree, files, {})
+        return self._item(ExamSource.CLEAN, commit, tree, files, {})
 
-    def _taken_back_item(
+    def _item(
         self,
         source: ExamSource,
         commit: Commit,
@@ -194,99 +168,25 @@ class Maker:
         **seeded: Any,
     ) -> ExamItem:
         text, title = neutral_words(files)
-        made_from = {"made_from": f"commit {commit.sha[:12]} {commit.subject}", "form": "taken back"}
-        return self._item(
+        made_from = {
+            "command": self.project.check,
+            "head": self.head,
+            "made_from": f"commit {commit.sha[:12]} {commit.subject}",
+            "form": "taken back",
+        }
+        return make_item(
+            self.deps,
+            self.project,
             source,
-            commit.sha,
-            files,
-            made_from | evidence,
+            f"{self.project.id}:{source.value}:{commit.sha}",
+            faulty=source is not ExamSource.CLEAN,
+            changed_lines=_changed_lines(files),
+            evidence=made_from | evidence,
             base_commit=self.head,
             tree=tree,
             text=text,
             title=title,
             **seeded,
-        )
-
-    # Faults in accepted changes
-
-    async def _in_change(self, change: Picked) -> list[ExamItem]:
-        """An accepted change with one fault that the tests find, and the change as it is."""
-        async with self.deps.project_lock(self.project.id):
-            tree, faults = await asyncio.to_thread(self._faults, change)
-        passed = await self.trials.sound(tree)
-        why = Rejected("no test fails")
-        for fault in faults:
-            content = FileChange(fault.text.encode("utf-8"))
-            async with self.deps.project_lock(self.project.id):
-                faulty = await asyncio.to_thread(self.private.write_tree, tree, {fault.path: content})
-            try:
-                failing = await self.trials.failing(faulty, passed)
-            except Rejected as error:
-                why = error
-                continue
-            evidence = {"fault": fault.kind, "failing": list(failing)}
-            seeded = {"path": fault.path, "line": fault.line, "end_line": fault.line}
-            return [
-                self._changed_item(ExamSource.MUTANT, change, faulty, evidence, **seeded),
-                self._changed_item(ExamSource.CLEAN, change, tree, {"form": "as it is"}),
-            ]
-        raise why
-
-    def _faults(self, change: Picked) -> tuple[str, list[Fault]]:
-        """The change's tree, pinned like its base, and the faults to be tried. Runs git: called in a thread."""
-        words = "\n".join((change.text, change.title, change.summary))
-        try:
-            tree = self.private.tree_of(change.tree)
-            if why := why_withheld(self.private, self.project, change.base, tree, words):
-                raise Rejected(why)
-            later = takewhile(lambda commit: commit.sha != change.key, self.commits)
-            if not change.accepted and corrected(
-                self.private, change.base, tree, [commit for commit in later if commit.fixes]
-            ):
-                raise Rejected("a later fix changed what it added")
-            faults = list(islice(planted(self.private, change.base, tree, change.key), _FAULTS_TRIED))
-            if not faults:
-                raise Rejected("no fault can be planted")
-            change.pin(self.private)
-        except NavigatorError as error:
-            raise Rejected("its files are no longer there") from error
-        return tree, faults
-
-    def _changed_item(
-        self, source: ExamSource, change: Picked, tree: str, evidence: dict[str, Any], **seeded: Any
-    ) -> ExamItem:
-        return self._item(
-            source,
-            change.key,
-            self.private.diff(change.base, tree, 0),
-            {"made_from": change.origin, "accepted": change.accepted} | evidence,
-            base_commit=change.base,
-            tree=tree,
-            text=change.text,
-            title=change.title,
-            summary=change.summary,
-            kind=change.kind,
-            complexity=change.complexity,
-            **seeded,
-        )
-
-    def _item(
-        self,
-        source: ExamSource,
-        change: str,
-        files: Sequence[FileDiff],
-        evidence: dict[str, Any],
-        **fields: Any,
-    ) -> ExamItem:
-        return make_item(
-            self.deps,
-            self.project,
-            source,
-            f"{self.project.id}:{source.value}:{change}",
-            faulty=source is not ExamSource.CLEAN,
-            changed_lines=_changed_lines(files),
-            evidence={"command": self.project.check, "head": self.head} | evidence,
-            **fields,
         )
 
 
@@ -330,13 +230,13 @@ async def maker_of(deps: Dependencies, project: Project, seconds: float) -> Make
         trials=Trials(deps, setup, seconds, max(_PATIENCE, _TIMES * found.seconds)),
         head=head,
         passed=passed_before(found) or None,
-        against=f"{project.check}\n{found.environment}",
+        against=hashlib.sha256(f"{project.check}\n{found.environment}\n{head}".encode()).hexdigest()[:24],
         commits=[commit for commit in commits if commit.sha not in doubted],
         known={(trial.source, trial.change): trial for trial in deps.reader.exam_trials(project.id)},
     )
 
 
-# Tries a project's fixes and accepted changes until there are enough items.
+# Tries a project's fixes until there are enough items.
 
 
 async def prepare_project(
@@ -344,7 +244,6 @@ async def prepare_project(
     project: Project,
     *,
     limit: int | None = None,
-    sources: Sequence[ExamSource] = (),
     seconds: float | None = None,
     behind: bool = False,
 ) -> PreparedProject:
@@ -355,76 +254,54 @@ async def prepare_project(
 
     Args:
         limit: faulty items the project is to have; by default that of the settings, like `seconds`, which test runs may take.
-        sources: what to make; all where none is given.
         behind: end after the candidate under way when somebody else wants to prepare items.
     """
     settings = deps.settings.exam
 
     async def make() -> PreparedProject:
         maker = await maker_of(deps, project, settings.prepare_seconds if seconds is None else seconds)
-        return await _prepare(maker, limit or settings.items, sources or PROVED, behind=behind)
+        return await _prepare(maker, limit or settings.items, behind=behind)
 
     return await prepared(deps, project, OWN, make)
 
 
-async def _prepare(
-    maker: Maker, limit: int, sources: Sequence[ExamSource], *, behind: bool
-) -> PreparedProject:
-    """Try candidates, always of the source with the fewest items, until there are enough."""
+async def _prepare(maker: Maker, limit: int, *, behind: bool) -> PreparedProject:
+    """Try fixes, the likely ones first, until there are enough items."""
     deps, project = maker.deps, maker.project
-    every = {source: _candidates(maker, source) for source in sources}
-    used = maker.used()
-    left = {
-        source: deque(one for one in ones if one.key not in used and maker.held(source, one.key) is None)
-        for source, ones in every.items()
-    }
-    counts = {
-        source: Counter(found=len(every[source]), known=len(every[source]) - len(ones))
-        for source, ones in left.items()
-    }
-    rejected: defaultdict[ExamSource, Counter[str]] = defaultdict(Counter)
+    every, used = fixes(maker.commits), maker.used()
+    left = [
+        commit
+        for commit in every
+        if commit.sha not in used and maker.held(ExamSource.REVERSED_FIX, commit.sha) is None
+    ]
+    faulty = sum(item.faulty for item in own_items(deps, project, OWN))
+    tried = kept = 0
+    rejected: Counter[str] = Counter()
     ended = ""
-    while not ended:
-        faulty = Counter(item.source for item in own_items(deps, project, OWN) if item.faulty)
-        open_ = [source for source, ones in left.items() if ones]
-        if not open_:
-            ended = "no candidates are left"
-        elif faulty.total() >= limit:
-            ended = "there are enough items"
-        elif behind and deps.exams_wanted > 1:
+    for commit in left:
+        if faulty >= limit:
+            break
+        if behind and deps.exams_wanted > 1:
             ended = "another run takes over"
+            break
+        try:
+            reason = await maker.attempt(commit)
+        except OutOfTime:
+            ended = "the time is used up; the next run continues"
+            break
+        tried += 1
+        if reason:
+            rejected[reason] += 1
         else:
-            source = min(open_, key=faulty.__getitem__)
-            candidate = left[source].popleft()
-            if candidate.key in maker.used():
-                counts[source]["known"] += 1
-                continue
-            try:
-                reason = await maker.attempt(source, candidate)
-            except OutOfTime:
-                ended = "the time is used up; the next run continues"
-                continue
-            counts[source].update(["tried"] if reason else ["tried", "kept"])
-            rejected[source].update([reason] if reason else [])
-            tell_progress(
-                deps,
-                project,
-                f"{source.value.replace('_', ' ')} of {candidate.key[:12]}: {reason or 'kept'}"
-                f" ({faulty.total() + (not reason)} of {limit})",
-            )
+            kept += 1
+            faulty += 1
+        tell_progress(deps, project, f"fix {commit.sha[:12]}: {reason or 'kept'} ({faulty} of {limit})")
+    count = SourceCount(
+        found=len(every), known=len(every) - len(left), tried=tried, kept=kept, rejected=dict(rejected)
+    )
     return PreparedProject(
         project=project.name,
-        sources={
-            source.value: SourceCount(**count, rejected=dict(rejected[source]))
-            for source, count in counts.items()
-        },
+        sources={ExamSource.REVERSED_FIX.value: count},
         runs=maker.trials.runs,
-        ended=ended,
+        ended=ended or ("there are enough items" if faulty >= limit else "no candidates are left"),
     )
-
-
-def _candidates(maker: Maker, source: ExamSource) -> list[Commit | Picked]:
-    """Everything that may become an item of a source, what you approved first."""
-    if source is ExamSource.REVERSED_FIX:
-        return [*fixes(maker.commits)]
-    return [*accepted_changes(maker.deps, maker.project), *of_commits(maker.commits)]

@@ -40,12 +40,6 @@ NEEDED = ANECDOTAL_BELOW
 USEFUL = 0.4
 """A reviewer whose J may be this high or higher is not called no better than chance: its exam is too small to tell."""
 
-ENOUGH_MISTAKES = 15
-"""From so many answers on reversed fixes on, the score leaves the mutants out: they are easier to find, and flatter."""
-
-FLATTERED = "synthetic cases, which flatter every model"
-"""The basis of a score before there is any other."""
-
 DRAWS = 2_000
 _SEED = 20_251
 
@@ -84,7 +78,7 @@ class ExamScore:
     Attributes:
         answers: all that were given.
         unreviewed: those of them that could not be read.
-        basis: in words, which items `sensitivity` and what follows from it are counted from.
+        flattered: the items are synthetic cases, which flatter every model; there are no others yet.
         sensitivity: of the faulty items, those with REVISE.
         specificity: of the clean items, those with APPROVE.
         named: of the faulty items with REVISE whose place is known, those where a finding is at that place.
@@ -101,7 +95,7 @@ class ExamScore:
     prompt_version: str
     answers: int
     unreviewed: int
-    basis: str
+    flattered: bool
     sensitivity: Share
     specificity: Share
     named: Share
@@ -153,7 +147,8 @@ def exam_score(
 ) -> ExamScore:
     """One reviewer's answers; of nobody before the first answer."""
     read = [row for row in rows if row.verdict is not Verdict.UNREVIEWED]
-    basis, scored = _basis(read)
+    own = [row for row in read if row.source is not ExamSource.SYNTHETIC]
+    scored = own or read
     sensitivity, specificity = _right(scored, faulty=True), _right(scored, faulty=False)
     youden = _youden(sensitivity, specificity)
     revise = _revise_rate((model, prompt_version), verdicts)
@@ -165,7 +160,7 @@ def exam_score(
         prompt_version=prompt_version,
         answers=_sum(rows),
         unreviewed=_sum(rows) - _sum(read),
-        basis=basis,
+        flattered=bool(read and not own),
         sensitivity=sensitivity,
         specificity=specificity,
         named=_share_named([row for row in scored if row.faulty]),
@@ -182,19 +177,6 @@ def exam_score(
         seconds=sum(row.seconds for row in rows),
         newest=max((row.newest for row in rows), default=""),
     )
-
-
-def _basis(read: Sequence[ExamCount]) -> tuple[str, list[ExamCount]]:
-    """Which items the score is made of: one's own mistakes where there are enough, else all."""
-    own = [row for row in read if row.source is not ExamSource.SYNTHETIC]
-    if not own:
-        return FLATTERED if read else "", list(read)
-    read = own
-    mistakes = [row for row in read if row.source is not ExamSource.MUTANT]
-    if _sum(row for row in mistakes if row.faulty) >= ENOUGH_MISTAKES:
-        return "reversed fixes", mistakes
-    flatter = len(mistakes) < len(read)
-    return "all items" + (", easy mutants among them" if flatter else ""), list(read)
 
 
 def _right(rows: Iterable[ExamCount], *, faulty: bool) -> Share:
@@ -368,8 +350,9 @@ def worth_words(score: ExamScore | None) -> str:
     """What a REVISE of this reviewer is worth, in one sentence."""
     if score is None or not score.decided:
         return "No exam item has been answered by this reviewer under this prompt version yet."
-    flattered = score.basis == FLATTERED
-    n = f"{score.decided} {FLATTERED}" if flattered else plural(score.decided, "exam item")
+    n = plural(score.decided, "exam item")
+    if score.flattered:
+        n = f"{score.decided} synthetic cases, which flatter every model"
     if score.no_better_than_chance and score.youden is not None:
         return f"The exam finds this reviewer no better than chance: J = {score.youden.value:.2f}, {n}."
     if score.genuine_share is None:

@@ -123,10 +123,7 @@ def follow_verdict(tx: Transaction, settings: Settings, task: Task, review: Revi
         to_developer(tx, task)
         return
     revise = review.verdict is Verdict.REVISE and not review.advice and not task.ref
-    good = good_variant(tx, task) if revise else ""
-    if good:
-        to_developer(tx, task, NOT_REVISED.format(good))
-    elif revise and task.round < settings.batch.revisions:
+    if revise and task.round < settings.batch.revisions:
         tx.set_task_state(task.id, TaskState.REVISING, round=task.round + 1, escalated=Escalation.NONE)
     elif settings.final.enabled:
         tx.set_task_state(task.id, TaskState.FINAL_REVIEW, escalated=Escalation.NONE)
@@ -134,8 +131,6 @@ def follow_verdict(tx: Transaction, settings: Settings, task: Task, review: Revi
         escalate(tx, task, final=True)
     else:
         to_developer(tx, task)
-    if not revise:
-        stop_revising(tx, task)
 
 
 def _careful(reader: Reader, settings: Settings, task: Task) -> bool:
@@ -241,7 +236,7 @@ def broke(tx: Transaction, task: Task, reason: str) -> bool:
     return False
 
 
-# Variants of one task: how they differ, and what is not revised or kept any more because another one is as good or better.
+# Variants of one task: how they differ, and what is not kept any more because another one is the same or was chosen.
 
 
 PUT_AWAY = frozenset({TaskState.CANCELLED, TaskState.FAILED, TaskState.STALE})
@@ -250,9 +245,6 @@ MOST = 8
 """Variants of one task."""
 
 HOTTEST, COOLEST = 1.0, 0.2
-
-NOT_REVISED = "not revised: {}, another variant of the task, has verdict APPROVE"
-"""Why a variant with verdict REVISE comes to the developer at once."""
 
 
 def variations(number: int, temperature: float) -> list[Variation]:
@@ -282,8 +274,7 @@ def put_away_others(tx: Transaction, approved: Proposal) -> None:
     if not approved.variant_of:
         return
     for task in open_variants(tx.read, approved.variant_of, besides=approved.task_id):
-        reason = f"put away: {approved.id}, another variant of the task, was approved"
-        tx.set_task_state(task.id, TaskState.CANCELLED, reason=reason)
+        cancel(tx, task.id, f"put away: {approved.id}, another variant of the task, was approved")
     for task in tx.read.variants(approved.variant_of):
         if task.id != approved.task_id:
             _pass_on(tx, task.id, approved.task_id)
@@ -296,45 +287,16 @@ def _pass_on(tx: Transaction, ended: str, to: str) -> None:
 
 
 def put_away_as_same(tx: Transaction, task: Task, made: Proposal) -> bool:
-    """End a variant whose first proposal is another one's change to the letter: it need not be reviewed twice.
+    """End a variant whose first proposal is another one's change to the letter; whether it was ended.
 
-    Of the two the earlier in number is kept, which may be the one that counts in the revise rate, unless the other was read.
-
-    Returns:
-        Whether it was `task` that ended.
+    It need not be reviewed twice.
     """
     if task.round:
         return False
     for other in open_variants(tx.read, task.variant_of, besides=task.id):
         for proposal in tx.read.proposals({ProposalState.OPEN}, task_id=other.id):
-            if (proposal.base_commit, proposal.tree) != (made.base_commit, made.tree):
-                continue
-            goes, stays = (
-                (other, task) if task.variant < other.variant and not proposal.review else (task, other)
-            )
-            reason = f"put away: the same change as variant {stays.variant}, {stays.id}"
-            tx.set_task_state(goes.id, TaskState.CANCELLED, reason=reason)
-            _pass_on(tx, goes.id, stays.id)
-            if goes is task:
+            if (proposal.base_commit, proposal.tree) == (made.base_commit, made.tree):
+                cancel(tx, task.id, f"put away: the same change as variant {other.variant}, {other.id}")
+                _pass_on(tx, task.id, other.id)
                 return True
     return False
-
-
-def good_variant(tx: Transaction, task: Task) -> str:
-    """Another variant's proposal that waits for the developer with APPROVE and no failed check; "" where there is none."""
-    for other in open_variants(tx.read, task.variant_of, besides=task.id):
-        if other.state is not TaskState.AWAITING_APPROVAL:
-            continue
-        for proposal in tx.read.proposals({ProposalState.OPEN}, task_id=other.id):
-            if proposal.review and proposal.review.verdict is Verdict.APPROVE and not proposal.failed_checks:
-                return proposal.id
-    return ""
-
-
-def stop_revising(tx: Transaction, task: Task) -> None:
-    """Bring the variants that wait for a revision to the developer once one has verdict APPROVE."""
-    for other in open_variants(tx.read, task.variant_of, besides=task.id):
-        if other.state is TaskState.REVISING and (good := good_variant(tx, other)):
-            tx.set_task_state(
-                other.id, TaskState.AWAITING_APPROVAL, round=other.round - 1, reason=NOT_REVISED.format(good)
-            )

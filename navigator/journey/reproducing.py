@@ -250,9 +250,7 @@ def _sample(tests: Sequence[str], suffix: str) -> str:
     """A path like that of the test to come, to see whether it could be run."""
     if tests:
         return tests[0]
-    return {".go": "sample_test.go", ".rs": "tests/sample.rs"}.get(
-        suffix, f"tests/test_sample{suffix or '.py'}"
-    )
+    return "sample_test.go" if suffix == ".go" else f"tests/test_sample{suffix or '.py'}"
 
 
 def file_reader(source: TreeSource) -> FileReading:

@@ -9,7 +9,8 @@ from navigator.model.states import Role, Standing, TaskKind, TaskState, standing
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """One task as the scheduler sees it. `since` is a monotonic second: when it entered its state.
+    """One task as the scheduler sees it. `since`: when it entered its state, in seconds of the wall clock as the store gives it,
+    of the monotonic clock in a snapshot.
 
     `own_due`: it waits for its review, and its writer is to read its own change first, while it is loaded. `reviewed`: it is
     in `checking` for the tests of its review's findings. `escalated`: the developer asked for its next reading by name.

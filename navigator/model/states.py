@@ -99,24 +99,15 @@ class Complexity(StrEnum):
     COMPLEX = "complex"
 
 
-class CanaryOutcome(StrEnum):
-    """What a model's answers to the canary's questions came to; `unanswered`: there is nothing to judge."""
-
-    WELL = "well"
-    GARBAGE = "garbage"
-    UNANSWERED = "unanswered"
-
-
 class ExamSource(StrEnum):
     """Where an exam item comes from.
 
-    `reversed_fix` takes a fix of the project's own history back, `mutant` has one small fault in an accepted change,
-    `clean` is an accepted change or commit as it is. Of the backtest, not of the exam, are `shipped`, a commit that brought in
-    a bug, and `innocent`, one beside it that no fix leads to. `synthetic` is one of the cases that come with Navigator.
+    `reversed_fix` takes a fix of the project's own history back, `clean` is a harmless change of the same form. Of the
+    backtest, not of the exam, are `shipped`, a commit that brought in a bug, and `innocent`, one beside it that no fix leads
+    to. `synthetic` is one of the cases that come with Navigator.
     """
 
     REVERSED_FIX = "reversed_fix"
-    MUTANT = "mutant"
     CLEAN = "clean"
     SHIPPED = "shipped"
     INNOCENT = "innocent"

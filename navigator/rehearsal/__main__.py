@@ -25,7 +25,6 @@ def parser_of(prog: str = "python -m navigator.rehearsal") -> argparse.ArgumentP
     parser.add_argument("--role", choices=[Role.GENERATOR.value, Role.REVIEWER.value], required=True)
     parser.add_argument("--port", type=int, default=0, help="0 takes a free port; it is printed as JSON")
     parser.add_argument("--time-scale", type=float, default=1.0, help="factor on simulated time; 0: none")
-    parser.add_argument("--seed", type=int, default=0, help="of the simulated probabilities")
     return parser
 
 
@@ -63,7 +62,7 @@ def main() -> None:
     """Entry point."""
     options = parse_options()
     role = Role(options.role)
-    api = Api(role, pace_of(role, options.time_scale), player.answer, seed=options.seed)
+    api = Api(role, pace_of(role, options.time_scale), player.answer)
     asyncio.run(serve(api, options.port))
 
 

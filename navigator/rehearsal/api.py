@@ -45,7 +45,6 @@ class Api:
         player: what answers.
         max_running: requests served at once; more wait.
         context_tokens: prompt and answer together may not be longer.
-        seed: of the simulated probabilities.
     """
 
     def __init__(
@@ -56,9 +55,7 @@ class Api:
         *,
         max_running: int = 8,
         context_tokens: int = 131_072,
-        seed: int = 0,
     ) -> None:
-        self._seed = seed
         self.role = role
         self.model = MODEL_NAMES[role]
         self.pace = pace
@@ -174,7 +171,7 @@ class Api:
         if self.engine.knows(body.rid):
             raise RequestProblem(f"Duplicate request ID detected: {body.rid}")
         job = self._job(body)
-        wording = Wording(job, self.model, top_logprobs=body.top_logprobs, seed=self._seed)
+        wording = Wording(job, self.model, top_logprobs=body.top_logprobs)
         if body.stream:
             return await self._streamed(body, job, wording)
         content = "".join([piece async for piece in self.engine.run(job)])

@@ -17,7 +17,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from navigator.exam.faults import fraction
 from navigator.model.json_text import read_json
 from navigator.rehearsal.engine import CHARACTERS_PER_TOKEN, EngineJob, estimate_tokens
 from navigator.rehearsal.http import HttpRequest, Response, json_response
@@ -254,14 +253,9 @@ END_TOKEN = 151_645
 
 
 class Wording:
-    """The wording of one answer.
+    """The wording of one answer."""
 
-    Args:
-        seed: of the simulated probabilities.
-    """
-
-    def __init__(self, job: EngineJob, model: str, *, top_logprobs: int | None, seed: int = 0) -> None:
-        self._seed = seed
+    def __init__(self, job: EngineJob, model: str, *, top_logprobs: int | None) -> None:
         self._job = job
         self._model = model
         self._top = top_logprobs
@@ -350,12 +344,7 @@ class Wording:
         if self._top is None:
             return None
         content = []
-        doubt = (
-            1.0
-            + self._job.doubt
-            + 1.5
-            * fraction("doubt", *([self._seed] if self._seed else []), self._job.prompt, self._job.repeat)
-        )
+        doubt = 1.0 + self._job.doubt + 1.5 * fraction("doubt", self._job.prompt, self._job.repeat)
         for token in token_texts(text):
             content.append(_simulated(token, self._written, self._top, doubt))
             self._written += 1
@@ -380,19 +369,28 @@ def token_texts(text: str) -> Iterator[str]:
         yield text[start : start + CHARACTERS_PER_TOKEN]
 
 
+def fraction(*parts: object) -> float:
+    """A number in [0, 1) that depends on `parts` alone."""
+    digest = hashlib.blake2b(digest_size=8)
+    for part in parts:
+        digest.update(str(part).encode("utf-8", "surrogatepass"))
+        digest.update(b"\0")
+    return int.from_bytes(digest.digest(), "big") / 2**64
+
+
 def _simulated(token: str, position: int, top: int, doubt: float) -> dict[str, Any]:
     """One entry of `logprobs.content`: likely tokens mostly, and alternatives that share what is left by halves.
 
     Args:
         doubt: of the whole answer, from 1 on; more makes each token less likely.
     """
-    seed = hashlib.blake2b(f"{position} {token}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    likely = (0.5 + 0.4999 * (seed[0] / 255) ** 0.25) ** doubt
+    drawn = hashlib.blake2b(f"{position} {token}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    likely = (0.5 + 0.4999 * (drawn[0] / 255) ** 0.25) ** doubt
     alternatives = [(token, likely)]
     left = 1.0 - likely
     for n in range(1, top):
         left /= 2
-        alternatives.append((f"{token[:1]}{chr(97 + seed[n % 8] % 26)}{n}", left))
+        alternatives.append((f"{token[:1]}{chr(97 + drawn[n % 8] % 26)}{n}", left))
     return {
         **_entry(token, likely),
         "top_logprobs": [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -63,12 +62,9 @@ def sample_projects() -> tuple[SampleProject, ...]:
     return tuple(_project(read_json(one.read_bytes())) for one in names)
 
 
-def sample_tasks(n: int, seed: int, projects: Sequence[SampleProject]) -> list[SampleTask]:
-    """Up to `n` tasks that change something: in their order, or for a seed other than 0 in another."""
-    ordered = _ordered(projects, questions=False)
-    if seed:
-        random.Random(f"tasks {seed}").shuffle(ordered)
-    return ordered[:n]
+def sample_tasks(n: int, projects: Sequence[SampleProject]) -> list[SampleTask]:
+    """Up to `n` tasks that change something, in their order."""
+    return _ordered(projects, questions=False)[:n]
 
 
 def sample_questions(projects: Sequence[SampleProject]) -> list[SampleTask]:

@@ -283,7 +283,7 @@ def watched_files(paths: Collection[str]) -> tuple[str, ...]:
 # How one test file is run, told from the command that runs all of a project's tests.
 #
 # pytest and unittest are run with a reporter inside (`reporter.py`), which says what failed where and what was reached. Of Go,
-# node's own runner, jest, vitest, mocha and cargo only the exit status and the names of failing tests are known.
+# node's own runner, jest and vitest only the exit status and the names of failing tests are known.
 
 REPORTER = "/build/reporter"
 """Where the reporter lies inside."""
@@ -296,7 +296,7 @@ _NOT_SIMPLE = patterns.compile(r"[|<>`()]|\$\(|(?<!&)&(?!&)")
 _GO_TEST = patterns.compile(r"^func (Test\w*)\(", patterns.MULTILINE)
 _PYTEST_FILES = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", ".pytest.ini")
 _ADDOPTS = patterns.compile(r"^\s*addopts\s*=[^\n]*(?:\n[ \t]+[^\n]*|\n\])*", patterns.MULTILINE)
-_JS = frozenset({"jest", "vitest", "mocha"})
+_JS = {"jest": ("--ci", "--runTestsByPath"), "vitest": ("run",)}
 
 
 class NoRunner(Exception):
@@ -345,7 +345,7 @@ def one_command(check: str, path: str, text: str, read: FileReading) -> OneComma
         if found is not None:
             return OneCommand(" && ".join([*before, found.command]), found.runner, found.traced)
     raise NoRunner(f"how `{check[:80]}` runs one test file is not known: pytest, unittest, go test, node --test, "
-                   "jest, vitest, mocha and cargo test are")  # fmt: skip
+                   "jest and vitest are")  # fmt: skip
 
 
 def _runner(words: list[str], path: str, text: str, read: FileReading) -> OneCommand | None:
@@ -359,8 +359,6 @@ def _runner(words: list[str], path: str, text: str, read: FileReading) -> OneCom
             return _pytest(words[: place + 1], path, read)
     if names[0] == "go" and words[1:2] == ["test"]:
         return _go(words[0], path, text)
-    if names[0] == "cargo" and "test" in words:
-        return _cargo(words[: words.index("test") + 1], path)
     return _javascript(words, names, path, read)
 
 
@@ -402,15 +400,6 @@ def _go(go: str, path: str, text: str) -> OneCommand:
     return OneCommand(f"{shlex.quote(go)} test -count=1 -v -run '^({'|'.join(names)})$' {folder}", "go test")
 
 
-def _cargo(head: list[str], path: str) -> OneCommand:
-    place = PurePosixPath(path)
-    if place.suffix != ".rs" or place.parent.name != "tests":
-        raise NoRunner("cargo runs one file only where it is in tests/")
-    folder = str(place.parent.parent)
-    moved = "" if folder == "." else f"cd {shlex.quote(folder)} && "
-    return OneCommand(f"{moved}{_shell(head)} --test {shlex.quote(place.stem)}", "cargo test")
-
-
 def _javascript(words: list[str], names: list[str], path: str, read: FileReading) -> OneCommand | None:
     """node's own runner, and those that a package's `test` script starts."""
     if names[0] in ("npm", "pnpm", "yarn", "bun") and "test" in words[1:3]:
@@ -427,6 +416,5 @@ def _javascript(words: list[str], names: list[str], path: str, read: FileReading
     if names[0] == "node" and "--test" in words:
         return OneCommand(f"{_shell([words[0], '--test', path])}", "node --test")
     if names[0] in _JS:
-        extra = {"jest": ["--ci", "--runTestsByPath"], "vitest": ["run"], "mocha": []}[names[0]]
-        return OneCommand(_shell([names[0], *extra, path]), names[0])
+        return OneCommand(_shell([names[0], *_JS[names[0]], path]), names[0])
     return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from pathlib import Path
 from typing import Any
 
 from navigator.git.facts import RepoFacts
@@ -21,13 +20,9 @@ _TEST_FILES = 200
 _TARGET = patterns.compile(r"^(test|check)\s*:(?:[^=]|$)", patterns.MULTILINE)
 
 
-def proposed_command(paths: Collection[str], read: Read, checkout: Path | None = None) -> str:
-    """The command that the project's manifests speak of; "" where none does.
-
-    Args:
-        checkout: the project's folder, for what is installed in its own environments; nothing in it is run.
-    """
-    for find in (_make, _node, lambda paths, read: _python_command(paths, read, checkout), _others):
+def proposed_command(paths: Collection[str], read: Read) -> str:
+    """The command that the project's manifests speak of; "" where none does."""
+    for find in (_make, _node, _python_command, _others):
         command = find(paths, read)
         if command:
             return command
@@ -43,7 +38,7 @@ def proposed_for(facts: RepoFacts) -> str:
         entry = entries.get(path)
         return git.contents([entry.sha])[entry.sha] if entry and entry.mode.startswith("100") else None
 
-    return proposed_command(entries.keys(), read, facts.work_tree)
+    return proposed_command(entries.keys(), read)
 
 
 def _make(paths: Collection[str], read: Read) -> str:
@@ -65,7 +60,7 @@ def _node(paths: Collection[str], read: Read) -> str:
     return next((str(command) for lock, command in locks.items() if lock in paths), "npm test")
 
 
-def _python_command(paths: Collection[str], read: Read, checkout: Path | None) -> str:
+def _python_command(paths: Collection[str], read: Read) -> str:
     tests = sorted(path for path in paths if patterns.search(r"(?:^|/)(?:test_[^/]+|[^/]+_test)\.py$", path))
     project = _toml(read("pyproject.toml"))
     if not tests and not project:
@@ -75,7 +70,6 @@ def _python_command(paths: Collection[str], read: Read, checkout: Path | None) -
         # unittest finds nothing in bare functions, and pytest runs unittest's cases too.
         held = [read(path) or b"" for path in tests[:_TEST_FILES]]
         uses = any(b"pytest" in text for text in held) or not any(_CASES.search(text) for text in held)
-        uses = uses or (checkout is not None and _has_pytest(checkout))
     words = "pytest -q" if uses else "-m unittest discover"
     if not tests and not uses:
         return ""
@@ -87,16 +81,6 @@ def _python_command(paths: Collection[str], read: Read, checkout: Path | None) -
     return f"python3 {words}" + (f" -s {folder}" if folder in {"tests", "test"} else "")
 
 
-def _has_pytest(checkout: Path) -> bool:
-    """Whether pytest is installed in an environment inside the checkout."""
-    return any(
-        next(folder.glob(place), None) is not None
-        for folder in _children(checkout)
-        if (folder / "pyvenv.cfg").is_file()
-        for place in ("lib/python*/site-packages/pytest/__init__.py", "Lib/site-packages/pytest/__init__.py")
-    )
-
-
 def _others(paths: Collection[str], read: Read) -> str:
     for manifest, command in table(__package__, "toolchains.toml")["tests"].items():
         if manifest in paths:
@@ -104,13 +88,6 @@ def _others(paths: Collection[str], read: Read) -> str:
     if "Gemfile" in paths and any(path.startswith("spec/") for path in paths):
         return "bundle exec rspec"
     return ""
-
-
-def _children(folder: Path) -> list[Path]:
-    try:
-        return [path for path in folder.iterdir() if path.is_dir()]
-    except OSError:
-        return []
 
 
 def _text(content: bytes | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from navigator.config.settings import Settings, SwapSettings
@@ -49,7 +50,7 @@ def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Rema
         unreviewed=unread,
         untested=frozenset(project.id for project in reader.projects() if not project.check.strip()),
     )
-    return remaining(tasks, 0.0, figures, plan)
+    return remaining(tasks, datetime.now(UTC).timestamp(), figures, plan)
 
 
 def batch_rules(settings: Settings) -> BatchRules:

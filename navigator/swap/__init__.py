@@ -38,7 +38,6 @@ def make_strategy(
     *,
     in_flight: InFlight = tuple,
     time_scale: float = 1.0,
-    seed: int = 0,
 ) -> SwapStrategy:
     """The strategy that `[swap] strategy` names; the arguments are `base.Setup`'s.
 
@@ -55,7 +54,7 @@ def make_strategy(
             f"{settings.source} sets no swap strategy, so Navigator does not know how to change models.",
             hint=f"{finds} Or set strategy under [swap] to one of {', '.join(strategy_names())} (docs/strategies.md).",
         )
-    setup = Setup(settings, paths, in_flight, time_scale, seed)
+    setup = Setup(settings, paths, in_flight, time_scale)
     return strategy_class(settings.swap.strategy).create(setup)
 
 

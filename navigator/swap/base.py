@@ -31,7 +31,7 @@ LOAD_SECONDS = 900.0
 ROLES = (Role.GENERATOR, Role.REVIEWER)
 OTHER = {Role.GENERATOR: Role.REVIEWER, Role.REVIEWER: Role.GENERATOR}
 
-PhaseName = Literal["drain", "stop", "release", "start", "load", "health", "verify", "canary"]
+PhaseName = Literal["drain", "stop", "release", "start", "load", "health", "verify"]
 """The last one is the conductor's: the model answers fixed questions."""
 PhaseState = Literal["begin", "done", "fail"]
 SwapOutcome = Literal["done", "went_back", "failed"]
@@ -102,14 +102,12 @@ class Setup:
     Attributes:
         in_flight: the ids of Navigator's own requests that are running, for strategies that abort them by id.
         time_scale: factor on simulated time; rehearsal only.
-        seed: of the rehearsal's answers.
     """
 
     settings: Settings
     paths: StatePaths
     in_flight: InFlight = tuple
     time_scale: float = 1.0
-    seed: int = 0
 
 
 class SwapStrategy(ABC):

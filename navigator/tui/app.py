@@ -73,7 +73,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         settings: the settings, or what reads them: called once, after the first paint.
         paths: the state folder.
         keymap: the user's own keys.
-        time_scale, seed: the rehearsal's, for a conductor started from here.
+        time_scale: the rehearsal's, for a conductor started from here.
         autostart: start a conductor at once when none runs, as the demo does. Opening the screens otherwise loads no
             model.
     """
@@ -94,11 +94,10 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         *,
         keymap: Keymap | None = None,
         time_scale: float | None = None,
-        seed: int = 0,
         autostart: bool = False,
     ) -> None:
         self._inert = InertFilter()
-        super().__init__(settings, paths, keymap or Keymap(), time_scale=time_scale, seed=seed)
+        super().__init__(settings, paths, keymap or Keymap(), time_scale=time_scale)
         self._autostart = autostart
         self._gate = KeyGate(self, super().on_event)
         self._history: list[str] = []
@@ -260,21 +259,20 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         begin(self, self.start_conductor, group="start", exclusive=True)
 
 
-_SCALE, _SEED = "rehearsal.time_scale", "rehearsal.seed"
-"""Choices under which a demo's state folder keeps how it is rehearsed, for when the screens are opened again."""
+_SCALE = "rehearsal.time_scale"
+"""The choice under which a demo's state folder keeps its time scale, for when the screens are opened again."""
 
 
-def rehearsed(prefs: Prefs, time_scale: float | None, seed: int) -> tuple[float | None, int]:
-    """How this state folder is rehearsed: as asked, and kept; else as it was kept."""
+def rehearsed(prefs: Prefs, time_scale: float | None) -> float | None:
+    """This state folder's time scale: as asked, and kept; else as it was kept."""
     if time_scale is not None:
         prefs.set(_SCALE, repr(time_scale))
-        prefs.set(_SEED, str(seed))
-        return time_scale, seed
+        return time_scale
     try:
-        kept_scale, kept_seed = float(prefs.get(_SCALE, "")), int(prefs.get(_SEED, "0"))
+        kept = float(prefs.get(_SCALE, ""))
     except ValueError:
-        return None, seed
-    return (None if os.environ.get("NAVIGATOR_TIME_SCALE") else kept_scale), kept_seed
+        return None
+    return None if os.environ.get("NAVIGATOR_TIME_SCALE") else kept
 
 
 def _read_settings() -> Settings:
@@ -284,25 +282,24 @@ def _read_settings() -> Settings:
     return load_settings()
 
 
-def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
+def run_app(*, time_scale: float | None = None) -> None:
     """Open the screens until the user leaves.
 
     Args:
-        time_scale, seed: a demo's. A conductor is started at once where the scale is given, and both are kept in the
-            state folder; without one, a scale kept there holds, unless the environment names another.
+        time_scale: a demo's. A conductor is started at once where it is given, and it is kept in the state folder;
+            without it, the one kept there holds, unless the environment names another.
 
     Raises:
         ConfigError: the settings cannot be used.
     """
     paths = StatePaths(state_dir()).ensure()
     asked = time_scale is not None
-    time_scale, seed = rehearsed(Prefs(paths.root), time_scale, seed)
+    time_scale = rehearsed(Prefs(paths.root), time_scale)
     app = NavigatorApp(
         _read_settings,
         paths,
         keymap=load_keymap(config_path().parent / "keys.toml"),
         time_scale=time_scale,
-        seed=seed,
         autostart=asked,
     )
     app.run()

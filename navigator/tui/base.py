@@ -62,7 +62,6 @@ class BaseApp(App[None], inherit_bindings=False):
         keymap: Keymap,
         *,
         time_scale: float | None,
-        seed: int,
     ) -> None:
         super().__init__()
         self._given_settings = settings
@@ -71,7 +70,7 @@ class BaseApp(App[None], inherit_bindings=False):
         self.prefs = Prefs(paths.root)
         self.snapshot = DeckSnapshot()
         self.feed = DataFeed(paths, self._new_snapshot, self._store_failed)
-        self.link = ConductorLink(paths, self._event, self._live_changed, time_scale=time_scale, seed=seed)
+        self.link = ConductorLink(paths, self._event, self._live_changed, time_scale=time_scale)
         self.then = ""
         self.failed: NavigatorError | None = None
         self.last_decided: tuple[str, ...] = ()

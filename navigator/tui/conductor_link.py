@@ -46,7 +46,7 @@ class ConductorLink:
         paths: the state folder.
         on_event: an event was committed (its JSON form); called on the event loop.
         on_live: what is shown live changed in kind (a swap began or ended, the conductor came or went).
-        time_scale, seed: the rehearsal's, given to a conductor started from here.
+        time_scale: the rehearsal's, given to a conductor started from here.
     """
 
     def __init__(
@@ -56,13 +56,11 @@ class ConductorLink:
         on_live: Callable[[], None],
         *,
         time_scale: float | None = None,
-        seed: int = 0,
     ) -> None:
         self._paths = paths
         self._on_event = on_event
         self._on_live = on_live
         self._time_scale = time_scale
-        self._seed = seed
         self._client: ConductorClient | None = None
         self._lost = asyncio.Event()
         self._starting: asyncio.Task[None] | None = None
@@ -133,9 +131,8 @@ class ConductorLink:
 
     async def _start(self) -> None:
         self._say("starting")
-        flags = ["--seed", str(self._seed)]
-        if self._time_scale is not None:
-            flags += ["--time-scale", str(self._time_scale)]
+        scale = self._time_scale
+        flags = [] if scale is None else ["--time-scale", str(scale)]
         env = os.environ | {"NAVIGATOR_STATE": str(self._paths.root)}
         with tempfile.TemporaryFile() as errors:
             try:

@@ -33,36 +33,26 @@ def test_everything_goes_and_the_repository_is_as_before(bench: LandingBench) ->
     # Only the times of these folders are others: a hook was there.
     assert set(differences(before, fingerprint(bench.repository))) <= {".git", ".git/hooks"}
     assert not (bench.repository / ".git/hooks/post-commit").exists()
+    assert at(bench).json("forget") == {"forgotten": []}
 
 
-@pytest.mark.parametrize("asked", [False, True])
-def test_a_branch_goes_once_it_is_merged_or_where_that_is_asked_for(bench: LandingBench, asked: bool) -> None:
+def test_a_branch_goes_once_it_is_merged(bench: LandingBench) -> None:
     bench.approve(bench.waiting[0])
     git(bench.repository, "branch", "navigator/mine")
-    if not asked:
-        day, mine = (row for row in forgotten(bench, "--keep", "state") if row["kind"] == "branches")
-        assert day["place"].endswith("navigator/2026-01-01") and "not merged" in day["reason"]
-        assert mine["place"].endswith("navigator/mine") and "not one that Navigator landed" in mine["reason"]
-        bench.desk.config.write_text('[swap]\nstrategy = "rehearsal"\n')
-        at(bench).run("merge", "--yes")
-    rows = forgotten(bench, *(["--unmerged"] if asked else []))
-    day, mine = (row for row in rows if row["kind"] == "branches")
+    day, mine = (row for row in forgotten(bench, "--keep", "state") if row["kind"] == "branches")
+    assert day["place"].endswith("navigator/2026-01-01") and "not merged" in day["reason"]
+    assert mine["place"].endswith("navigator/mine") and "not one that Navigator landed" in mine["reason"]
+    bench.desk.config.write_text('[swap]\nstrategy = "rehearsal"\n')
+    at(bench).run("merge", "--yes")
+    day, mine = (row for row in forgotten(bench) if row["kind"] == "branches")
     assert day["removed"] and not mine["removed"]
     left = git(bench.repository, "branch", "--list", "--format=%(refname:short)", "navigator/*")
     assert left == "navigator/mine"
 
 
-def test_the_cached_flags_of_sglang_go_and_a_repository_that_is_gone_is_named(
-    bench: LandingBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    ours, other = (tmp_path / "cache/navigator" / name for name in ("sglang-0.5.23-ab.json", "other.json"))
-    ours.parent.mkdir(parents=True)
-    ours.write_text("{}")
-    other.write_text("{}")
+def test_a_repository_that_is_gone_is_named(bench: LandingBench, tmp_path: Path) -> None:
     bench.repository.rename(tmp_path / "moved")
     rows = {row["kind"]: row for row in forgotten(bench, "--keep", "state")}
-    assert rows["cache"]["removed"] and not ours.exists() and other.exists()
     assert "does not exist" in rows["hooks"]["reason"] and not rows["hooks"]["removed"]
 
 
@@ -77,9 +67,3 @@ def test_what_is_not_to_go_stays(bench: LandingBench) -> None:
     rows = forgotten(bench)
     assert [row["place"] for row in rows if not row["removed"]] == [str(mine)]
     assert [path.name for path in bench.desk.root.iterdir()] == ["notes.txt"]
-
-
-def test_where_nothing_was_made_there_is_nothing_to_remove(bench: LandingBench) -> None:
-    forgotten(bench)
-    assert not bench.desk.root.exists(), list(bench.desk.root.iterdir())
-    assert at(bench).json("forget") == {"forgotten": []}

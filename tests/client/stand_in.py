@@ -22,7 +22,6 @@ def main() -> None:
     parser.add_argument("--role")
     parser.add_argument("--port", type=int)
     parser.add_argument("--time-scale", type=float)
-    parser.add_argument("--seed", type=int)
     options = parser.parse_args()
     flaws = Path("FLAWS")
     flaw = json.loads(flaws.read_text()).get(options.role, "") if flaws.exists() else ""

@@ -306,7 +306,7 @@ def test_without_a_strategy_one_is_told_which_there_are(tmp_path: Path) -> None:
 def test_a_strategy_that_is_here(name: str, tmp_path: Path) -> None:
     swap = {"strategy": name, "command": {"argv": ("true",)}}
     settings = Settings.model_validate({"swap": swap, "reviewer": {"base_url": "http://127.0.0.1:30001"}})
-    strategy = make_strategy(settings, StatePaths(tmp_path), time_scale=0.5, seed=3)
+    strategy = make_strategy(settings, StatePaths(tmp_path), time_scale=0.5)
     assert strategy.name == name == strategy_class(name).name
     assert strategy.about
     assert strategy.both_resident == (name in ("resident", "adapter"))

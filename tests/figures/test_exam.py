@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from navigator.figures import exam
 from navigator.figures.exam import (
     CANNOT_TELL,
     CHANCE,
@@ -157,23 +158,6 @@ def test_reviewers_are_never_pooled() -> None:
     ]
 
 
-def test_mutants_are_left_out_once_there_are_enough_other_mistakes() -> None:
-    mutants = [count(REVISE, 40, source=ExamSource.MUTANT)]
-    controls = [clean(APPROVE, 18), clean(REVISE, 2)]
-    few = score([*mutants, *controls, count(REVISE, 4), count(APPROVE, 6)])
-    assert (few.sensitivity.k, few.sensitivity.n) == (44, 50)
-    assert few.basis == "all items, easy mutants among them"
-    fair = [count(REVISE, 6), count(APPROVE, 9)]
-    enough = score([*mutants, *controls, *fair])
-    assert (enough.sensitivity.k, enough.sensitivity.n) == (6, 15)
-    assert enough.basis == "reversed fixes"
-    assert {row.source: (row.right.k, row.right.n) for row in enough.by_source} == {
-        "reversed_fix": (6, 15),
-        "mutant": (40, 40),
-        "clean": (18, 20),
-    }
-
-
 def test_sizes_and_places() -> None:
     rows = [
         count(REVISE, 18, size=0, placed=True, named=True),
@@ -231,41 +215,23 @@ def _drawn(rng: random.Random, n: int, share_of: float) -> int:
     return sum(rng.random() < share_of for _ in range(n))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("n", "items", "faulty", "se", "sp"),
-    [
-        (200, 30, 0.3, 0.7, 0.8),
-        (100, 20, 0.35, 0.9, 0.95),
-    ],
-)
-def test_intervals_hold_the_truth_and_the_estimate_is_unbiased(
-    n: int, items: int, faulty: float, se: float, sp: float
-) -> None:
+def test_intervals_hold_the_truth_and_the_estimate_is_unbiased(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exam, "DRAWS", 300)
+    n, items, faulty, se, sp = 100, 20, 0.35, 0.9, 0.95
     rng = random.Random(5)
     rate = faulty * se + (1 - faulty) * (1 - sp)
     right = se * faulty / rate
-    tries = 400
     held = {"faulty": 0, "genuine": 0}
     estimates = []
-    refused = 0
-    for _ in range(tries):
+    for _ in range(200):
         revise, caught, passed = _drawn(rng, n, rate), _drawn(rng, items, se), _drawn(rng, items, sp)
-        low, _ = difference(caught, items, items - passed, items)
-        j = caught / items + passed / items - 1
-        if low <= 0 or not revise:
-            refused += 1
-            continue
-        estimates.append((revise / n + passed / items - 1) / j)
+        estimates.append((revise / n + passed / items - 1) / (caught / items + passed / items - 1))
         of_all, of_revise = prevalence(share(revise, n), share(caught, items), share(passed, items))
         held["faulty"] += of_all.low <= faulty <= of_all.high
         held["genuine"] += of_revise.low <= right <= of_revise.high
-    made = tries - refused
-    assert made > 0.9 * tries
-    # 400 tries: a true 95 % stays within 92.5 to 97.5 %; Jeffreys' intervals of few items are a little conservative.
-    assert 0.92 <= held["faulty"] / made <= 0.99
-    assert 0.92 <= held["genuine"] / made <= 0.99
-    assert sum(estimates) / made == pytest.approx(faulty, abs=0.03)
+    # 200 tries: a true 95 % stays within 92 to 98 %; Jeffreys' intervals of few items are a little conservative.
+    assert all(0.92 <= one / 200 <= 0.99 for one in held.values()), held
+    assert sum(estimates) / 200 == pytest.approx(faulty, abs=0.03)
 
 
 def pairs(rng: random.Random, n: int, first: float, second: float, shared: float) -> list[ExamPair]:
@@ -305,6 +271,6 @@ def test_synthetic_cases_count_only_while_there_is_nothing_else() -> None:
     alone = [count(REVISE, 12, source=synthetic), count(APPROVE, 12, source=synthetic, faulty=False)]
     (score,) = exam_scores(alone)
     assert "24 synthetic cases, which flatter every model" in worth_words(score)
-    assert score.sensitivity.n == 12 and score.basis == "synthetic cases, which flatter every model"
+    assert score.sensitivity.n == 12 and score.flattered
     (score,) = exam_scores([*alone, count(REVISE, 3)])
-    assert score.sensitivity.n == 3 and "synthetic" not in score.basis
+    assert score.sensitivity.n == 3 and not score.flattered

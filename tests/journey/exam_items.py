@@ -21,7 +21,7 @@ def add_item(
     *,
     faulty: bool,
     origin: str,
-    source: ExamSource = ExamSource.MUTANT,
+    source: ExamSource = ExamSource.REVERSED_FIX,
     text: str = "Make double() multiply\n\nBy two.",
     path: str = "",
     line: int = 0,

@@ -73,7 +73,7 @@ def test_both_models_answer_the_cases_and_the_difference_is_said(
         "\n", " "
     )
     for _ in range(2):
-        made = room.act("exam.prepare", sources=["synthetic"])["projects"][0]
+        made = room.act("exam.prepare", synthetic=True)["projects"][0]
     assert (made["faulty"], made["clean"], made["sources"]["synthetic"]["known"]) == (12, 12, 24)
     with pytest.raises(Conflict, match="not loaded"):
         room.act("exam.run", writer=True)

@@ -13,6 +13,7 @@ import pytest
 from navigator.model.errors import Conflict
 from navigator.model.models import Finding
 from navigator.model.states import CheckOutcome, ReproductionOutcome, RevisedOutcome, TaskState, Verdict
+from navigator.store.reads.exam import Precedent
 from tests.journey.killed_at import KILLED_AT
 from tests.journey.room import Room, block, review_of, text_of, whole
 from tests.journey.scripted_models import Messages, approval, objection
@@ -111,13 +112,16 @@ def test_a_regression_that_is_still_there_is_a_failed_check(room: Room) -> None:
     )
     room.models.read = reader(whole("test_finding.py", PROOF), precedent=1)
     room.add()
-    held = {
-        "criterion": "correctness",
-        "path": "app.py",
-        "quote": "    return x // 2",
-        "note": "does not matter",
-    }
-    room.act("finding.judge", project="code", precedents=[held | {"message": "It drops the half."}])
+    held = Precedent(
+        project_id=1,
+        criterion="correctness",
+        path="app.py",
+        quote="    return x // 2",
+        message="It drops the half.",
+        note="does not matter",
+    )
+    with room.world() as deps, deps.store.transaction() as tx:
+        tx.add_precedent(held)
     task = room.done("Rework half()").task_id
     first, second = room.proposals(task)
     (found,) = findings(room, task)

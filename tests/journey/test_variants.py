@@ -63,7 +63,7 @@ def test_three_are_written_and_read_in_one_residency_and_one_is_approved(room: R
     first, second, third = queue(room)
     follower = room.queue("After it", after=[first])
     room.work()
-    assert written == [
+    assert written[:3] == [
         3,
         3,
         3,
@@ -73,9 +73,9 @@ def test_three_are_written_and_read_in_one_residency_and_one_is_approved(room: R
     assert len({proposals[task].batch for task in (first, second, third)}) == 1
     assert len({proposals[task].base_commit for task in (first, second, third)}) == 1
     found = standings(room.read(), first)
-    # The one with findings comes last, and is not revised, since others are good.
+    # The one with findings comes last.
     assert [one.task.id for one in found] == [first, second, third]
-    assert room.task(third).state is TaskState.AWAITING_APPROVAL and "not revised" in room.task(third).reason
+    assert room.task(third).state is TaskState.AWAITING_APPROVAL
     # A batch leaves them out: only one may be approved.
     choice = batch_choice(room.read(), unseen=True)
     kinds = [mark.kind for _, mark in choice.left_out]
@@ -124,10 +124,9 @@ def test_the_same_change_twice_is_put_away_before_its_review(room: Room, models:
     first, second = queue(room, 2)
     room.work()
     assert len(models.read_by) == 1
-    # Whichever was written first, the one that is asked as usual stays.
-    assert room.task(first).state is TaskState.AWAITING_APPROVAL
-    assert room.task(second).state is TaskState.CANCELLED
-    assert f"the same change as variant 1, {first}" in room.task(second).reason
+    stays, goes = sorted((room.task(first), room.task(second)), key=lambda task: task.state.value)
+    assert (stays.state, goes.state) == (TaskState.AWAITING_APPROVAL, TaskState.CANCELLED)
+    assert f"the same change as variant {stays.variant}, {stays.id}" in goes.reason
 
 
 def test_temperatures_are_spread_from_the_settings_and_the_first_is_theirs() -> None:

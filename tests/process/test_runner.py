@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from navigator.process import runner
 from navigator.process.runner import OUTPUT, PIPE, TIME, Ended, run, running, start
 
 PACKAGE = Path(__file__).parents[2] / "navigator"
@@ -29,6 +30,11 @@ while [ $(wc -l < pids) -lt 3 ]; do sleep 0.01; done
 """Three processes: one that ignores SIGTERM, one stopped in a session of its own, one whose parent has ended too."""
 
 
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "GRACE", 0.3)
+
+
 def alive(folder: Path) -> list[int]:
     pids = map(int, (folder / "pids").read_text().split())
     return [pid for pid in pids if Path(f"/proc/{pid}").exists()]
@@ -40,7 +46,7 @@ def script(folder: Path, last: str) -> list[str]:
 
 async def test_nothing_survives_the_limit_of_time(tmp_path: Path) -> None:
     with pytest.raises(TimeoutError):
-        await running(script(tmp_path, "kill -STOP $$"), 2.0)
+        await running(script(tmp_path, "kill -STOP $$"), 1.0)
     assert len((tmp_path / "pids").read_text().split()) == 3
     assert alive(tmp_path) == []
 
@@ -60,7 +66,8 @@ async def test_nothing_survives_a_cancellation_or_a_failure(tmp_path: Path) -> N
 def test_nothing_survives_the_death_of_who_started_it(tmp_path: Path) -> None:
     words = script(tmp_path, "sleep 1000")
     program = (
-        f"import asyncio\nfrom navigator.process.runner import running\nasyncio.run(running({words!r}, 60.0))"
+        "import asyncio\nfrom navigator.process import runner\nrunner.GRACE = 0.3\n"
+        f"asyncio.run(runner.running({words!r}, 60.0))"
     )
     with subprocess.Popen([sys.executable, "-c", program]) as child:
         while not (tmp_path / "pids").exists() or len((tmp_path / "pids").read_text().split()) < 3:

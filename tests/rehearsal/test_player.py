@@ -15,7 +15,7 @@ from tests.rehearsal.test_tool_calls import Agent, again, first
 
 KEY = "0123456789ab"
 PROJECTS = {project.name: project for project in sample_projects()}
-TASKS = sample_tasks(1000, 0, sample_projects())
+TASKS = sample_tasks(1000, sample_projects())
 SYSTEM = f"The key {KEY}\n<<<<<<< SEARCH\n<<<<<<< LOOK\n"
 
 
@@ -43,8 +43,7 @@ def test_there_is_enough_of_everything() -> None:
         finding["kind"] == "missing" for task in TASKS for one in task.reviews for finding in one["findings"]
     )
     assert any(task.revised for task in TASKS) and any(task.cut for task in TASKS)
-    assert [task.order for task in sample_tasks(9, 0, sample_projects())] == list(range(9))
-    assert sample_tasks(9, 3, sample_projects()) != sample_tasks(9, 0, sample_projects())
+    assert [task.order for task in sample_tasks(9, sample_projects())] == list(range(9))
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: f"{task.order}")

@@ -28,7 +28,8 @@ from navigator.sandbox.suite import prepare
 from navigator.sandbox.supervise import Limits
 from tests.sandbox.support import Bench
 
-PYTEST = f"{sys.executable} -m pytest -q"
+PYTEST = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -m pytest -q"
+"""Without plugins it starts in half the time, of which there is much while lines are watched."""
 _NOT = ReproductionOutcome.NOT_REPRODUCED
 _PROVED = frozenset({ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET})
 UNITTEST = f"{sys.executable} -m unittest discover"
@@ -39,6 +40,8 @@ BASE = {
         "        return high\n    return value\n\n\ndef total(values):\n    return sum(values)\n"
     ),
     "tests/test_calc.py": "import calc\n\n\ndef test_total():\n    assert calc.total([1, 2]) == 3\n",
+    "tests/helpers.py": "WANTED = 5\n",
+    "other.py": "def broken():\n    return 1\n",
     "conftest.py": "",
 }
 FAULTY = BASE["calc.py"].replace("        return high\n", "        return low\n")

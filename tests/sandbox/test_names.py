@@ -237,18 +237,6 @@ def test_a_command_is_proposed_from_what_is_there(files: dict[str, str], command
     )
 
 
-def test_pytest_is_proposed_where_the_checkout_has_it(tmp_path: Path) -> None:
-    """pytest runs unittest's cases as well, and its environment says what the developer uses."""
-    files = {"tests/test_a.py": b"import unittest\n\nclass A(unittest.TestCase): ...\n"}
-    assert proposed_command(files, files.get, tmp_path).startswith("python3 -m unittest")
-    installed = tmp_path / ".venv" / "lib" / "python3.12" / "site-packages" / "pytest"
-    installed.mkdir(parents=True)
-    (installed / "__init__.py").touch()
-    assert proposed_command(files, files.get, tmp_path).startswith("python3 -m unittest")
-    (tmp_path / ".venv" / "pyvenv.cfg").touch()
-    assert proposed_command(files, files.get, tmp_path) == "python -m pytest -q"
-
-
 @pytest.mark.parametrize(
     ("output", "none"),
     [

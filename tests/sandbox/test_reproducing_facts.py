@@ -73,7 +73,6 @@ def test_a_failure_has_to_depend_on_the_project(body: str, baseless: bool) -> No
             "python -m navigator_reporter tests/test_a.py",
         ),
         ("go test ./...", "a/b_test.go", "go test -count=1 -v -run '^(TestOne|TestTwo)$' ./a"),
-        ("cargo test --workspace", "tests/one.rs", "cargo test --test one"),
         ("npm test", "test/a.test.js", "jest --ci --runTestsByPath test/a.test.js"),
         ("node --test", "test/a.test.mjs", "node --test test/a.test.mjs"),
         ("npx vitest", "src/a.test.ts", "vitest run src/a.test.ts"),

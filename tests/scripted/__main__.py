@@ -30,18 +30,17 @@ OWN_EYES = 0.2
 """Added to the generator's chance of overlooking a mistake when it reviews its own change. Assumed."""
 
 
-def make_brain(role: Role, seed: int, *, telling: bool = False) -> Player:
+def make_brain(role: Role, *, telling: bool = False) -> Player:
     """What answers for a role: either may be asked to write a change, and to review one; sample tasks are played.
 
     Args:
         role: the reviewer writes with fewer faults, the generator overlooks more when it reviews.
-        seed: another seed plants and overlooks other things.
-        telling: simulated probabilities are lower where a fault was planted.
+        telling: simulated probabilities are lower where an answer was spoilt.
     """
     strong = role is Role.REVIEWER
     rate = FAULT_RATE * (STRONG_FAULTS if strong else 1.0)
-    writer = Writer(seed=seed + 1000 * strong, fault_rate=rate, telling=telling)
-    reader = Reviewer(seed=seed, blind=0.0 if strong else OWN_EYES)
+    writer = Writer(fault_rate=rate, telling=telling)
+    reader = Reviewer(blind=0.0 if strong else OWN_EYES)
     samples = {task.text for project in sample_projects() for task in project.tasks}
 
     def answer(
@@ -64,7 +63,7 @@ def parse_options(arguments: Sequence[str] | None = None) -> Any:
     """The command line; wrong use exits 2."""
     parser = rehearsal.parser_of("python -m tests.scripted")
     parser.add_argument(
-        "--telling", action="store_true", help="probabilities are lower where a fault was planted"
+        "--telling", action="store_true", help="probabilities are lower where an answer was spoilt"
     )
     parser.add_argument("--context-tokens", type=int, default=131_072)
     return rehearsal.parse_options(arguments, parser)
@@ -77,9 +76,8 @@ def main() -> None:
     api = Api(
         role,
         pace_of(role, options.time_scale),
-        make_brain(role, options.seed, telling=options.telling),
+        make_brain(role, telling=options.telling),
         context_tokens=options.context_tokens,
-        seed=options.seed,
     )
     asyncio.run(rehearsal.serve(api, options.port))
 

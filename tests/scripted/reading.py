@@ -12,12 +12,18 @@ from typing import Any
 
 from navigator.model import patterns
 from navigator.model.json_text import read_json
+from navigator.rehearsal.chat import fraction
 from navigator.rehearsal.player import DataBlock, blocks_of, key_of
 
 _OPENER = patterns.compile(r"^(<{7,}) SEARCH$", patterns.MULTILINE)
 _WHOLE_ORDER = patterns.compile(r"^For (.+?) do not use SEARCH/REPLACE again", patterns.MULTILINE)
 
 Messages = Sequence[Mapping[str, str]]
+
+
+def chance(what: str, *parts: object) -> float:
+    """A number in [0, 1) that depends on what is drawn and on `parts` alone."""
+    return fraction(what, 0, *parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The scripted reviewer: objects to lines that are a mistake, overlooks some of them, and now and then objects to another.
 
-What it notices depends on the diff and the seed alone.
+What it notices depends on the diff alone.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.exam.faults import fraction
 from navigator.model import patterns
 from navigator.rehearsal.engine import Completion
 from tests.scripted.instances import fitted, instance_of
-from tests.scripted.reading import Messages, ReviewPrompt, read_review
+from tests.scripted.reading import Messages, ReviewPrompt, chance, read_review
 from tests.scripted.writer import FLAW
 
 SKILL = (0.85, 0.95)
@@ -41,12 +40,10 @@ class Reviewer:
     """Answers review and review-again prompts, and requests for a test of a finding.
 
     Args:
-        seed: another seed overlooks and objects to other things.
         blind: taken off the share of mistakes that it finds.
     """
 
-    def __init__(self, *, seed: int = 0, blind: float = 0.0) -> None:
-        self._seed = seed
+    def __init__(self, *, blind: float = 0.0) -> None:
         self._skill = SKILL[0] - blind, SKILL[1]
 
     def answer(self, messages: Messages, schema: dict[str, Any] | None = None, repeat: int = 0) -> Completion:
@@ -58,7 +55,7 @@ class Reviewer:
             return Completion("OK." if schema is None else json.dumps(instance_of(schema)))
         value = self._review(prompt)
         text = json.dumps(value if schema is None else fitted(value, schema), ensure_ascii=False)
-        drawn = fraction("unreadable", self._seed, prompt.diff) < UNREADABLE_RATE
+        drawn = chance("unreadable", prompt.diff) < UNREADABLE_RATE
         if drawn and not repeat:
             return Completion(text[: len(text) * 3 // 5], "length")
         return Completion(text)
@@ -66,7 +63,7 @@ class Reviewer:
     def _review(self, prompt: ReviewPrompt) -> dict[str, Any]:
         added = [*added_lines(prompt.diff)]
         mistakes = [line for line in added if FLAW in line.text]
-        right = fraction("skill", self._seed, prompt.diff) < self._skill[not mistakes]
+        right = chance("skill", prompt.diff) < self._skill[not mistakes]
         noticed = (mistakes if right else []) if mistakes else ([] if right else added[:1])
         read = [match[1] for match in _SHOWN.finditer(prompt.diff)]
         value: dict[str, Any] = {"summary": "Read.", "read": read}

@@ -1,6 +1,6 @@
 """The scripted writer: adds one line to a file that it is shown, and spoils a set share of its first answers.
 
-A pure function of its prompt and seed: what it did before it reads, as a model does, from the conversation.
+A pure function of its prompt: what it did before it reads, as a model does, from the conversation.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from navigator.exam.faults import fraction
 from navigator.rehearsal.engine import Completion
 from navigator.rehearsal.player import ASKED, is_again, next_step
 from navigator.rehearsal.tool_calls import tools_in
 from tests.scripted.instances import fitted, instance_of
-from tests.scripted.reading import Messages, WritingPrompt, read_writing
+from tests.scripted.reading import Messages, WritingPrompt, chance, read_writing
 
 FLAW = "FLAW"
 """A line with this word is a mistake, and the scripted reviewer knows it."""
@@ -34,15 +33,13 @@ class Writer:
     """Answers generation, repair, revision, report and scan prompts, and those of a coding agent.
 
     Args:
-        seed: another seed spoils other answers.
         fault_rate: share of tasks whose first answer is spoilt, 0 to 1: every other of them with a block that fits
             nowhere, the others with a line that is a mistake.
         telling: the probabilities of a spoilt answer are lower.
     """
 
-    def __init__(self, *, seed: int = 0, fault_rate: float = 0.35, telling: bool = False) -> None:
+    def __init__(self, *, fault_rate: float = 0.35, telling: bool = False) -> None:
         self._doubt = DOUBT * telling
-        self._seed = seed
         self._rate = fault_rate
 
     def answer(
@@ -74,7 +71,7 @@ class Writer:
         if ASKED not in users[-1]:
             return Completion("OK.")
         again = is_again(asked[0], len(asked))
-        flaw = "" if again or fraction("fault", self._seed, asked[0]) >= self._rate else f"{FLAW} "
+        flaw = "" if again or chance("fault", asked[0]) >= self._rate else f"{FLAW} "
         name = f"notes-{_digest(asked[0])}.md"
         edits = [(name, "", f"{flaw}{_digest(*asked)}\n")]
         return Completion(
@@ -83,10 +80,10 @@ class Writer:
         )
 
     def _fault(self, prompt: WritingPrompt, temperature: float) -> str:
-        salt = (self._seed, prompt.task, prompt.note, "", max(temperature, COOL))
-        if fraction("fault", *salt) >= self._rate:
+        salt = (prompt.task, prompt.note, "", max(temperature, COOL))
+        if chance("fault", *salt) >= self._rate:
             return ""
-        return "flaw" if fraction("kind", *salt) < 0.5 else "block"
+        return "flaw" if chance("kind", *salt) < 0.5 else "block"
 
 
 def _chosen(prompt: WritingPrompt) -> str:

@@ -105,6 +105,7 @@ def test_a_reading_is_not_what_was_written(store: Store, purpose: str) -> None:
     assert read.wrote(task.id) is Role.REVIEWER
     (held,) = read.loop_tasks({TaskState.GENERATING}, nobody)
     assert held.writer is Role.REVIEWER
+    assert read.loop_tasks({TaskState.GENERATING}, nobody)[0] is held
 
 
 def test_a_new_attempt_has_no_writer_yet(store: Store) -> None:

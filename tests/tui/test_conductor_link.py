@@ -234,8 +234,8 @@ def test_a_demo_is_rehearsed_again_as_it_was(
 ) -> None:
     monkeypatch.delenv("NAVIGATOR_TIME_SCALE", raising=False)
     root = empty_state.root
-    assert rehearsed(Prefs(root), None, 0) == (None, 0)
-    assert rehearsed(Prefs(root), 0.02, 7) == (0.02, 7)
-    assert rehearsed(Prefs(root), None, 0) == (0.02, 7)
+    assert rehearsed(Prefs(root), None) is None
+    assert rehearsed(Prefs(root), 0.02) == 0.02
+    assert rehearsed(Prefs(root), None) == 0.02
     monkeypatch.setenv("NAVIGATOR_TIME_SCALE", "1")
-    assert rehearsed(Prefs(root), None, 0) == (None, 7)
+    assert rehearsed(Prefs(root), None) is None

@@ -29,11 +29,10 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A round at one length, in steps: measured, its interval over starts, and its share above or below the line."""
+    """A round at one length, in steps: as measured, and its share above or below the line."""
 
     gamma: int
     measured: float
-    interval: Interval | None
     residual: float | None
 
 
@@ -101,7 +100,7 @@ def _fit(target: str, draft: str, starts: Sequence[Mapping[int, float]]) -> Cost
     for gamma in lengths:
         values = [start[gamma] for start in starts if gamma in start]
         residual = statistics.fmean(away[gamma]) if away[gamma] else None
-        rounds.append(Round(gamma, statistics.fmean(values), mean_interval(values), residual))
+        rounds.append(Round(gamma, statistics.fmean(values), residual))
     fit = CostFit(
         target=target,
         draft=draft,
@@ -196,13 +195,12 @@ def measured(runs: Sequence[Run], method: str | None = None) -> Measured:
     )
 
 
-def fit_words(known: Measured) -> list[str]:
+def fit_words(fit: CostFit) -> list[str]:
     """The fit for people: rounds by length, c and v with their intervals and what they hold, and what is doubtful."""
-    fit = known.fit
     lines = [f"{fit.target}, {fit.draft}: rounds in steps of the target, {plural(fit.starts, 'start')}"]
     for each in fit.rounds:
         off = "" if each.residual is None else f", {each.residual:+.1%} off the line"
-        lines.append(f"  γ = {each.gamma}: {each.measured:.3f}{_between(each.interval)}{off}")
+        lines.append(f"  γ = {each.gamma}: {each.measured:.3f}{off}")
     if fit.draft_cost is not None and fit.verify_cost is not None:
         lines.append(
             f"  c = {fit.draft_cost:.3f}{_between(fit.draft_interval)}: what a longer draft adds, drafting and verifying together"

@@ -237,7 +237,6 @@ def _score_table(score: ExamScore) -> Table:
         facts=(
             ("reviewer", f"{score.model}, {score.prompt_version}"),
             ("verdict", f"{score.verdict}. {score.why}"),
-            ("basis", score.basis),
         ),
         notes=(f"{score.answers} answers{unread}: {cost}",),
     )
@@ -259,7 +258,6 @@ def score_document(score: ExamScore, precedents: Paired | None = None) -> dict[s
     return {
         **{name: getattr(score, name) for name in same},
         "items": score.answers,
-        "counted_from": score.basis,
         "faulty": {"n": score.sensitivity.n, "caught": score.sensitivity.k},
         "clean": {"n": score.specificity.n, "passed": score.specificity.k},
         **{name: getattr(score, name).document() for name in shares},

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from sqlite3 import Row
 from typing import Any
 
 from navigator.model.errors import NotFound
 from navigator.model.ids import TaskId, number_of, task_id
 from navigator.model.json_text import read_json
-from navigator.model.models import Event, Model, Proposal, Review, Uncertainty, Usage, age_seconds
+from navigator.model.models import Event, Model, Proposal, Review, Uncertainty, Usage, seconds_of
 from navigator.model.records import AgentTurn
 from navigator.model.snapshot import TaskView
 from navigator.model.states import Complexity, Role, TaskKind, TaskState
@@ -69,14 +71,34 @@ _DOUBT = (
 )
 
 
+@lru_cache(maxsize=4096)
+def _task_view(row: Row, writer: Role) -> TaskView:
+    return TaskView(
+        id=task_id(row["id"]),
+        project_id=row["project_id"],
+        state=TaskState(row["state"]),
+        priority=row["priority"],
+        order=row["id"],
+        round=row["round"],
+        since=seconds_of(row["updated"]),
+        files=frozenset(read_json(row["files"])),
+        kind=TaskKind(row["kind"]),
+        writer=writer,
+        reviewed=bool(row["reviewed"]),
+        escalated=bool(row["escalated"]),
+        group=task_id(row["variant_of"]) if row["variant_of"] else "",
+        doubt=row["doubt"],
+    )
+
+
 class LoopReads(ReproductionReads):
     """Queries that the conductor's stages ask."""
 
     def loop_tasks(
         self, states: Collection[TaskState], writer: Callable[[TaskKind, Complexity], Role]
     ) -> list[TaskView]:
-        """The tasks in these states that wait for no other task, in the order they were given; `since` is counted from now, so
-        it is below 0. Asked at every step: reads no text of a task.
+        """The tasks in these states that wait for no other task, in the order they were given; `since` is a second of the wall
+        clock. Asked at every step: reads no text of a task, and a task that stayed as it was is the same object again.
 
         Args:
             writer: the role that writes a task of which nothing is written yet.
@@ -89,25 +111,9 @@ class LoopReads(ReproductionReads):
             f" WHERE state IN ({', '.join('?' * len(states))}) AND NOT {BLOCKED} ORDER BY id",
             *(state.value for state in states),
         )
+        roles = cache(lambda kind, complexity: writer(TaskKind(kind), Complexity(complexity)))
         return [
-            TaskView(
-                id=task_id(row["id"]),
-                project_id=row["project_id"],
-                state=TaskState(row["state"]),
-                priority=row["priority"],
-                order=row["id"],
-                round=row["round"],
-                since=-age_seconds(row["updated"]),
-                files=frozenset(read_json(row["files"])),
-                kind=TaskKind(row["kind"]),
-                writer=Role(row["wrote"])
-                if row["wrote"]
-                else writer(TaskKind(row["kind"]), Complexity(row["complexity"])),
-                reviewed=bool(row["reviewed"]),
-                escalated=bool(row["escalated"]),
-                group=task_id(row["variant_of"]) if row["variant_of"] else "",
-                doubt=row["doubt"],
-            )
+            _task_view(row, Role(row["wrote"]) if row["wrote"] else roles(row["kind"], row["complexity"]))
             for row in found
         ]
 

@@ -30,7 +30,7 @@ from navigator.model.states import (
     require_transition,
 )
 from navigator.store.reads.exam import Precedent
-from navigator.store.schema import dumped, encoded, from_row
+from navigator.store.schema import dumped, encoded
 from navigator.store.writes.core import TransactionCore
 
 
@@ -327,15 +327,14 @@ class ReproductionWrites(TransactionCore):
         """A new precedent's number."""
         return self._insert("precedents", precedent)
 
-    def end_precedent(self, number: int) -> Precedent:
-        """Have it hold no more; returns it as it was.
+    def end_precedent(self, number: int) -> None:
+        """Have it hold no more.
 
         Raises:
             NotFound: there is none of that number.
         """
-        held = from_row(Precedent, self._row("precedents", number, f"precedent {number}"))
+        self._row("precedents", number, f"precedent {number}")
         self._update("precedents", number, {"ended": self.at})
-        return held
 
     def pin_precedents(self, proposal: str, numbers: Iterable[int]) -> None:
         """Keep which precedents a proposal's review is shown, so that a restart shows the same."""

@@ -58,7 +58,6 @@ class RehearsalStrategy(SwapStrategy):
             folder at a time (the conductor's lock ensures that).
         settings: the roles' limits; addresses, models and keys are the stand-in's own.
         time_scale: factor on every simulated second.
-        seed: of what the stand-in writes.
         command: the program and its first arguments; `--role`, `--port` and the rest are added.
         boot_seconds: seconds for a process to listen, and to answer beyond its simulated load time.
     """
@@ -75,7 +74,6 @@ class RehearsalStrategy(SwapStrategy):
         settings: Settings | None = None,
         *,
         time_scale: float = 1.0,
-        seed: int = 0,
         command: Sequence[str] = COMMAND,
         boot_seconds: float = 60.0,
     ) -> None:
@@ -84,7 +82,7 @@ class RehearsalStrategy(SwapStrategy):
         self._folder = folder.resolve()
         self._listens = self._folder / "server.json"
         self._command = tuple(command)
-        self._options: tuple[str, ...] = ("--time-scale", f"{time_scale:g}", "--seed", str(seed))
+        self._options: tuple[str, ...] = ("--time-scale", f"{time_scale:g}")
         self._time_scale = time_scale
         self._drain_seconds = 10.0 + 30.0 * min(time_scale, 4.0)
         self._boot_seconds = boot_seconds
@@ -105,7 +103,6 @@ class RehearsalStrategy(SwapStrategy):
             setup.paths.rehearsal,
             setup.settings,
             time_scale=setup.time_scale,
-            seed=setup.seed,
         )
 
     def server(self, role: Role) -> ServerSettings:
