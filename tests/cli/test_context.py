@@ -67,15 +67,6 @@ def test_an_old_task_is_shown_on_its_own_base(command: Command, repository: Path
     assert "REHEARSAL" in command.run("task", "show", task).stderr
 
 
-def test_the_checkout_as_base_is_shown_with_its_uncommitted_work(command: Command, repository: Path) -> None:
-    command.run("project", "add", str(repository), "--name", "thing", "--base", "worktree")
-    (repository / "fresh.py").write_text("def fresh():\n    pass\n")
-    added = command.json("task", "add", "thing", "Change fresh", "--file", "fresh.py")
-    (shown,) = command.json("context", added["tasks"][0]["id"])["contexts"]
-    assert shown["base_note"] == "the checkout as it is now"
-    assert ("file", "fresh.py") in {(piece["part"], piece["path"]) for piece in shown["pieces"]}
-
-
 def test_a_task_that_is_not_there(command: Command) -> None:
     done = command.run("context", "T99", code=2)
     assert "T99" in done.stderr
