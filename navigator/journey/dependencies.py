@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -73,28 +73,6 @@ _KEPT_MAPS = 3
 """A map of 2,000 files takes some 50 MB."""
 
 
-class MapShelf:
-    """Keeps the last few maps. Safe to use from several threads."""
-
-    def __init__(self, kept: int = _KEPT_MAPS) -> None:
-        self._kept = kept
-        self._maps: OrderedDict[tuple[object, ...], RepoMap] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, source: TreeSource) -> RepoMap:
-        """The map of a tree as its project sees it; made, but read only when it is asked something."""
-        from navigator.context.repomap import RepoMap
-
-        project = source.project
-        key = (source.private.git_dir, source.treeish, project.include, project.exclude)
-        with self._lock:
-            held = self._maps.pop(key, None) or RepoMap(source)
-            self._maps[key] = held
-            while len(self._maps) > self._kept:
-                self._maps.popitem(last=False)
-        return held
-
-
 @dataclass
 class Prompting:
     """What prompts are made with. The state folder's lock is not needed for it.
@@ -108,13 +86,27 @@ class Prompting:
     settings: Settings
     redact: Redactor = field(default_factory=Redactor, kw_only=True)
     keys: KeyRing = field(default_factory=KeyRing, kw_only=True)
-    maps: MapShelf = field(default_factory=MapShelf, kw_only=True)
+    _maps: dict[tuple[object, ...], RepoMap] = field(default_factory=dict, kw_only=True)
+    _maps_lock: threading.Lock = field(default_factory=threading.Lock, kw_only=True)
     _counters: dict[str, TokenCounter] = field(default_factory=dict, kw_only=True)
 
     @cached_property
     def prompts(self) -> PromptLibrary:
         """The packaged templates, and the user's own in their place."""
         return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+
+    def map_of(self, source: TreeSource) -> RepoMap:
+        """The map of a tree as its project sees it; made, but read only when it is asked something. The last few are kept."""
+        from navigator.context.repomap import RepoMap
+
+        project = source.project
+        key = (source.private.git_dir, source.treeish, project.include, project.exclude)
+        with self._maps_lock:
+            held = self._maps.pop(key, None) or RepoMap(source)
+            self._maps[key] = held
+            if len(self._maps) > _KEPT_MAPS:
+                del self._maps[next(iter(self._maps))]
+        return held
 
     @cached_property
     def counter(self) -> TokenCounter:
