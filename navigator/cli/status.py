@@ -85,9 +85,6 @@ def _show_status(document: dict[str, Any]) -> None:
         if conductor["both_resident"] and conductor["problems"]:
             held = "not every server answers"
         output.say(f"GPU: {held} ({conductor['strategy']})")
-    for role, found in conductor["inflight"].items():
-        if found["limit"] < found["most"]:
-            output.say(f"The {role} gets {found['limit']} of at most {found['most']} requests at a time.")
     again = min(conductor["asked_again"].values(), default=0)
     for role, problem in conductor["problems"].items():
         then = f" It is asked again in {again} s." if again else ""

@@ -339,7 +339,7 @@ def measure(*, n: Annotated[int, Value(type=click.IntRange(1, 1000))] = 30) -> N
     """Swap to the reviewer and back, again and again, and print count, mean, median and P95.
 
     Only while no task waits and no conductor runs. It ends on the model that was loaded at the start; Ctrl-C ends it after the
-    swap in progress, a second Ctrl-C at once. Every swap is recorded as any other.
+    swap in progress. Every swap is recorded as any other.
 
     Args:
         n: Swaps in each direction.
@@ -373,19 +373,13 @@ def measure(*, n: Annotated[int, Value(type=click.IntRange(1, 1000))] = 30) -> N
 async def _measured(deps: Dependencies, round_trips: int) -> str:
     """Make the swaps; returns why they ended. The model that was loaded before is loaded again."""
     stop = asyncio.Event()
-    this = asyncio.current_task()
-    assert this is not None
 
     def interrupted() -> None:
-        if stop.is_set():
-            this.cancel()
         stop.set()
-        output.note("Stopping after this swap. Ctrl-C again stops at once.")
+        output.note("Stopping after this swap.")
 
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, interrupted)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, this.cancel)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, interrupted)
     session, ended = deps.reader.last_seq() + 1, COMPLETE
     try:
         home = await deps.strategy.resident()
@@ -406,8 +400,6 @@ async def _measured(deps: Dependencies, round_trips: int) -> str:
                 if await deps.strategy.resident() is not home:
                     await swap_alone(deps, home, session)
                 break
-    except asyncio.CancelledError:
-        ended = _STOPPED
     finally:
         await deps.close()
     return ended
