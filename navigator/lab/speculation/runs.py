@@ -47,7 +47,7 @@ class Run(BaseModel):
         rounds: verifying passes.
         block: which start of the server.
         suite: part of an experiment that the row belongs to.
-        engine: which server.
+        engine, version, card: which server, and what it ran on.
         output: digest of the tokens that were written.
         random_weights: the models are not trained: times may be real, acceptance and text are not.
         arguments: of the server, those that make it speculate.
@@ -73,6 +73,8 @@ class Run(BaseModel):
     output: Text = ""
     suite: Annotated[Text, AfterValidator(lambda value: value.partition("_")[0])] = ""
     engine: Text = ""
+    version: Text = ""
+    card: Text = ""
     random_weights: bool = False
     arguments: tuple[str, ...] = ()
     positions: tuple[int, ...] = ()
