@@ -14,6 +14,9 @@ from tests.cli.conftest import Command
 from tests.tui import world
 
 
+pytestmark = pytest.mark.xdist_group("report")
+
+
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Command:
     """A state that no test of this file changes."""
