@@ -19,6 +19,11 @@ def status() -> None:
     output.show(document, _show_status)
 
 
+def swapping(to: str, resident: str | None) -> str:
+    """What the GPU is kept for: a swap, or the canary of a model that others loaded."""
+    return f"checking the {to}'s answers" if to == resident else f"swapping to {to}"
+
+
 def _show_counts(document: dict[str, Any]) -> None:
     """How many tasks wait for whom."""
     tasks = document["tasks"]
@@ -74,7 +79,7 @@ def _show_status(document: dict[str, Any]) -> None:
         output.say(f"GPU: {held}{known}. No conductor is running; `navigator run` starts one.")
         return
     if conductor["swapping_to"]:
-        output.say(f"GPU: swapping to {conductor['swapping_to']}")
+        output.say(f"GPU: {swapping(conductor['swapping_to'], conductor['resident'])}")
     else:
         held = "both models" if conductor["both_resident"] else conductor["resident"] or "nothing"
         if conductor["both_resident"] and conductor["problems"]:
