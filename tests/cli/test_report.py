@@ -13,7 +13,6 @@ from navigator.config.paths import StatePaths
 from tests.cli.conftest import Command
 from tests.tui import world
 
-
 pytestmark = pytest.mark.xdist_group("report")
 
 
