@@ -15,15 +15,7 @@ from navigator.edits.overlay import Entry, TextFile
 from navigator.edits.parser import Block, BlockKind, is_conflict, is_divider, is_fence
 from navigator.edits.paths import BlockRefused, did_you_mean, listed, numbered_lines, quote
 from navigator.model import patterns
-from navigator.model.states import Rung
 from navigator.model.text import plural
-
-_ON_RUNG = {
-    Rung.EXACT: "",
-    Rung.TRAILING_WHITESPACE: " (trailing whitespace aside)",
-    Rung.INDENT: " (with another indent)",
-    Rung.UNICODE: " (typographic characters aside)",
-}
 
 
 def counting(entry: Entry) -> str:
@@ -38,7 +30,7 @@ def _blocks(numbers: Sequence[int]) -> str:
 def ambiguous(entry: Entry, match: SearchMatch) -> BlockRefused:
     """SEARCH occurs more than once: the line numbers."""
     lines = listed([start + 1 for start in match.starts])
-    return BlockRefused("ambiguous", rung=_ON_RUNG[match.rung], lines=lines, counting=counting(entry))
+    return BlockRefused("ambiguous", lines=lines, counting=counting(entry))
 
 
 def no_match(entry: Entry, lines: Sequence[str], search: Sequence[str], *, brief: bool) -> str:
@@ -292,15 +284,9 @@ def _refuse_markers(block: Block, old: Sequence[str], new: Sequence[str]) -> Non
 
 def _stray_divider(block: Block, known: set[str], new: Sequence[str]) -> str | None:
     """A divider at either end of the new text is one too many, unless it underlines a heading."""
-    if not new:
-        return None
-    if is_divider(new[0], block.marker) and new[0] not in known:
-        return new[0]
-    if not is_divider(new[-1], block.marker) or new[-1] in known:
-        return None
-    prose = PurePosixPath(block.path).suffix.lower() in _PROSE
-    title = new[-2].strip() if len(new) > 1 else ""
-    return None if prose and 0 < len(title) <= block.marker + 2 else new[-1]
+    title = new[-2].strip() if len(new) > 1 and PurePosixPath(block.path).suffix.lower() in _PROSE else ""
+    ends = new[:1] if 0 < len(title) <= block.marker + 2 else (*new[:1], *new[-1:])
+    return next((line for line in ends if is_divider(line, block.marker) and line not in known), None)
 
 
 def _refuse_unwritable(block: Block, file: TextFile, old: Sequence[str], new: Sequence[str]) -> None:

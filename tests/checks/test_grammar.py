@@ -133,11 +133,6 @@ def test_no_process_starts_for_files_without_a_grammar_or_without_a_change(gate:
     assert bounded._idle
 
 
-def test_a_large_file_is_not_judged(gate: GrammarGate) -> None:
-    text = b"package a\n" + b"var a = 1\n" * 50_000
-    assert gate.new_fault("a.go", text, text + b"func {\n") is None
-
-
 @given(
     language=st.sampled_from(sorted(LANGUAGES)),
     text=st.lists(
@@ -146,7 +141,7 @@ def test_a_large_file_is_not_judged(gate: GrammarGate) -> None:
         )
     ),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_brackets_are_counted_in_any_text(language: str, text: list[str]) -> None:
     data = "".join(text).encode()
     odd = first_odd(language, data)

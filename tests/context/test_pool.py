@@ -39,7 +39,7 @@ bounded.serve()
 def spoilt(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     bounded.close_idle()
     monkeypatch.setattr(bounded, "_PROGRAM", SPOILT)
-    monkeypatch.setattr(tags, "_SECONDS", 0.3)
+    monkeypatch.setattr(tags, "_SECONDS", 0.1)
     yield
     bounded.close_idle()
 

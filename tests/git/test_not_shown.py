@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from navigator.context.build import Context, build_context
 from navigator.git.scope import IGNORE_FILE, ignore_rules
-from navigator.git.snapshot import take_snapshot
 from navigator.git.source import TreeSource
 from tests.git.world import World, commit, git, write
 
@@ -106,26 +105,6 @@ def test_a_key_in_a_file_keeps_the_whole_file_from_every_part_of_the_prompt(worl
         assert found.hidden["holds what looks like an AWS access key"] == 2
 
 
-def test_the_base_worktree_brings_nothing_that_git_ignores_nor_secrets(world: World) -> None:
-    commit(world.repo, {".gitignore": b"build/\n*.log\n", IGNORE_FILE: b"drafts/\n"})
-    write(
-        world.repo,
-        {
-            "build/out.py": b"marker_built\n",
-            "x.log": b"marker_log\n",
-            ".env": b"marker_env\n",
-            "drafts/idea.py": b"marker_draft\n",
-            "fresh.py": b"def marker_fresh(): pass\n",
-        },
-    )
-    from navigator.git.facts import read_facts
-
-    base = take_snapshot(world.private, read_facts(world.repo)).commit
-    text = everything(shown(world, base, "marker", ("fresh.py", ".env", "drafts/idea.py", "build/out.py")))
-    assert "marker_fresh" in text
-    assert not [word for word in ("marker_built", "marker_log", "marker_env", "marker_draft") if word in text]
-
-
 @settings(max_examples=10, deadline=None)
 @given(budget=st.integers(0, 4000), text=st.text(max_size=60))
 def test_the_budget_holds_for_every_task(shop: World, budget: int, text: str) -> None:
@@ -169,16 +148,6 @@ def test_what_all_tasks_share_is_the_same_for_all_of_them(shop: World) -> None:
     first = shared("part_3", (), 4000)
     assert first == shared("Something else " * 40, ("lib/part7.py",), 4000)
     assert first == shared("x", (), 3600), "a longer task leaves less room, and shares the same beginning"
-
-
-def test_lines_of_excerpts_are_the_files_own(shop: World) -> None:
-    found = shown(shop, shop.facts.head_commit, "change part_3 and part_9", budget=1200)
-    assert found.excerpts
-    source = TreeSource(shop.private, shop.facts.head_commit, shop.project)
-    for piece in found.excerpts:
-        lines = (source.read(piece.path) or b"").decode().splitlines(keepends=True)
-        end = piece.first - 1 + len(piece.text.splitlines())
-        assert "".join(lines[piece.first - 1 : end]) == piece.text
 
 
 @given(st.binary(max_size=200))
