@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
-from functools import lru_cache
 from pathlib import PurePosixPath
 
 from navigator.checks.syntax import omission_in
@@ -91,12 +90,9 @@ def syntax(text: TextFile, said: str, blocks: Sequence[int]) -> BlockRefused:
 
 _MIN_RATIO = 0.5
 _MAX_CANDIDATES = 6
-_MAX_RATED_LINES = 60
-_MAX_RATED_WIDTH = 120
+_MAX_RATED_LINES = 20
+_MAX_RATED_WIDTH = 80
 """Lines and columns of a candidate that its likeness is measured on: `difflib` is cubic at worst."""
-
-_OTHER_INDENT = 0.9
-"""What a line counts that differs in its whitespace only."""
 
 _MAX_SCANNED = 10_000
 """Lines of a file among which one like the longest line of SEARCH is sought."""
@@ -135,24 +131,12 @@ def find_closest(lines: Sequence[str], search: Sequence[str]) -> Closest | None:
 
 
 def _likeness(window: Sequence[str], search: Sequence[str]) -> float:
-    """How like SEARCH some lines are, from 0 to 1: whole lines first, then characters where lines replace lines."""
+    """How like SEARCH some lines are, from 0 to 1, indents aside."""
     there, wanted = (
-        [line[:_MAX_RATED_WIDTH] for line in lines[:_MAX_RATED_LINES]] for lines in (window, search)
+        "\n".join(line.strip()[:_MAX_RATED_WIDTH] for line in lines[:_MAX_RATED_LINES])
+        for lines in (window, search)
     )
-    stripped = [line.strip() for line in there], [line.strip() for line in wanted]
-    alike = 0.0
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, *stripped, autojunk=False).get_opcodes():
-        if tag in {"equal", "replace"}:
-            for a, b in zip(there[i1:i2], wanted[j1:j2], strict=False):
-                alike += _line_likeness(a, b) * (len(a) + len(b) + 2)
-    return alike / sum(len(line) + 1 for line in (*there, *wanted))
-
-
-@lru_cache(maxsize=10_000)
-def _line_likeness(a: str, b: str) -> float:
-    if a.strip() == b.strip():
-        return 1.0 if a == b else _OTHER_INDENT
-    return SequenceMatcher(None, a, b, autojunk=False).ratio()
+    return SequenceMatcher(None, there, wanted, autojunk=False).ratio()
 
 
 def _candidates(lines: Sequence[str], search: Sequence[str]) -> list[int]:

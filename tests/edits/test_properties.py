@@ -98,34 +98,6 @@ def test_text_files_are_written_as_read(data: bytes) -> None:
     assert TextFile.decode(data).encode() == data
 
 
-@st.composite
-def edited_files(draw: st.DrawFn) -> tuple[list[str], str, list[str]]:
-    """The lines of a file, an answer of several blocks, and the lines that the file should have afterwards.
-
-    The blocks go from top to bottom; each takes lines round its change in until they occur once.
-    """
-    lines = draw(LINES)
-    now, blocks, start = list(lines), [], 0
-    for _ in range(draw(st.integers(1, 3))):
-        if start >= len(now):
-            break
-        start = draw(st.integers(start, len(now) - 1))
-        stop = draw(st.integers(start, min(len(now), start + 4)))
-        new = draw(st.lists(LINE, max_size=4))
-        low, high = start, stop
-        while occurrences(now, now[low:high]) != 1 or not any(line.strip() for line in now[low:high]):
-            if (low, high) == (0, len(now)):
-                break
-            low, high = max(0, low - 1), min(len(now), high + 1)
-        search, replace = now[low:high], now[low:start] + new + now[stop:high]
-        assume(search != replace and any(line.strip() for line in search))
-        blocks.append(block_of(search, replace))
-        now[start:stop] = new
-        start += len(new)
-    assume(len(set(blocks)) == len(blocks) and now != lines)
-    return lines, "".join(blocks), now
-
-
 def occurrences(lines: list[str], part: list[str]) -> int:
     """How often the lines stand there, the slow and plain way."""
     if not part:
@@ -135,22 +107,6 @@ def occurrences(lines: list[str], part: list[str]) -> int:
 
 def block_of(search: list[str], replace: list[str]) -> str:
     return "\n".join(["f.md", "<<<<<<< SEARCH", *search, "=======", *replace, ">>>>>>> REPLACE", ""])
-
-
-@given(
-    edited_files(), st.sampled_from(["\n", "\r\n"]), st.sampled_from(["utf-8", "utf-8-sig"]), st.booleans()
-)
-@settings(max_examples=40, deadline=None)
-def test_edits_turned_into_blocks_make_the_same_file(
-    edited: tuple[list[str], str, list[str]], end: str, codec: str, closed: bool
-) -> None:
-    before, answer, after = edited
-    assume(before[-1] != "" and after and after[-1] != "" and (closed or len(before) > 1))
-    data, wanted = ((end.join(lines) + (end if closed else "")).encode(codec) for lines in (before, after))
-    applied = apply(answer, {"f.md": data})
-    assert [str(problem) for problem in applied.problems] == []
-    assert {e.rung for e in applied.edits} == {Rung.EXACT}
-    assert applied.changes["f.md"].content == wanted
 
 
 @given(LINES, st.data())

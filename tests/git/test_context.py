@@ -109,6 +109,18 @@ def test_long_conventions_are_cut_at_a_line_and_a_long_tree_is_summed_up(shop: W
         git(shop.repo, "reset", "-q", "--hard", "HEAD~1")
 
 
+def test_what_all_tasks_share_is_the_same_for_all_of_them(shop: World) -> None:
+    def shared(text: str, files: tuple[str, ...], budget: int) -> tuple[object, ...]:
+        source = TreeSource(shop.private, shop.facts.head_commit, shop.project)
+        found = build_context(source, shop.project, text, files, budget, words, shared_budget=400)
+        return found.conventions, found.tree, found.map
+
+    first = shared("total_price", (), 400)
+    assert all(first)
+    assert first == shared("Something else " * 40, ("shop/mail.py",), 400)
+    assert first == shared("x", (), 360), "a longer task leaves less room, and shares the same beginning"
+
+
 def test_include_and_exclude_bound_what_is_shown_but_not_what_is_there(shop: World) -> None:
     settings = {"include": ("shop", "*.md"), "exclude": ("shop/mail.py",)}
     found = context(shop, "x", ("shop/mail.py", "vendor/lib.py", "shop/cart.py"), **settings)

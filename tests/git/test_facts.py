@@ -126,14 +126,3 @@ def test_the_base_alone_is_the_base_of_all_facts(kind: str, repo: Path, tmp_path
         assert read_base(repo, base) == resolve_base(facts, base)[1]
     with pytest.raises(NoCommit, match="nothing"):
         read_base(repo, "nothing")
-
-
-def test_the_base_alone_is_refused_where_facts_are(repo: Path, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(NotARepository):
-        read_base(tmp_path / "empty")
-    with pytest.raises(NotARepository):
-        read_base(repo / "src")
-    git(tmp_path / "empty", "init", "-q")
-    with pytest.raises(NoCommit):
-        read_base(tmp_path / "empty")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from navigator.git.hunks import ChoiceRefused, all_labels, build_part, choose, commit_part
 from navigator.git.private import FileChange, PrivateRepo
-from navigator.model.diff import Hunk, choices
+from navigator.model.diff import Hunk
 from tests.git.world import World, git, make_repo
 
 NUMBERS = b"".join(b"%d\n" % n for n in range(1, 61))
@@ -96,20 +96,6 @@ def test_any_part_has_the_chosen_hunks_and_no_other(
 def base_with(world: World, files: dict[str, bytes]) -> str:
     """A commit of the private repository with some files more."""
     return commit_part(world.private, world.propose(files).tree, world.facts.head_commit, "base")
-
-
-def test_a_part_and_the_other_part_on_top_make_the_whole(world: World) -> None:
-    base = base_with(world, {"n.txt": NUMBERS})
-    changed = (
-        NUMBERS.replace(b"\n5\n", b"\nfive\n").replace(b"\n30\n", b"\nthirty\n").replace(b"\n55\n", b"\n")
-    )
-    tree = world.private.write_tree(base, {"n.txt": FileChange(changed)})
-    first = build_part(world.private, base, tree, ["H2"])
-    on_it = commit_part(world.private, first.tree, base, "part")
-    assert [choices(file, 1) for file in world.private.diff(on_it, tree)] == [("H1", "H2")]
-    middle = NUMBERS.replace(b"\n30\n", b"\nthirty\n")
-    assert world.private.read_blob(world.private.tree_entries(first.tree)["n.txt"].sha) == middle
-    assert (first.labels, first.rest, first.paths) == (("H2",), ("H1", "H3"), ("n.txt",))
 
 
 # What a choice is, case by case

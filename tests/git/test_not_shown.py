@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.context.build import Context, build_context
@@ -103,51 +102,6 @@ def test_a_key_in_a_file_keeps_the_whole_file_from_every_part_of_the_prompt(worl
         assert reasons(found)["src/leak.py"] == "holds what looks like an AWS access key (line 3)"
         assert found.conventions is None and "AWS" in reasons(found)["AGENTS.md"]
         assert found.hidden["holds what looks like an AWS access key"] == 2
-
-
-@settings(max_examples=10, deadline=None)
-@given(budget=st.integers(0, 4000), text=st.text(max_size=60))
-def test_the_budget_holds_for_every_task(shop: World, budget: int, text: str) -> None:
-    found = shown(shop, shop.facts.head_commit, text, ("src/app.py",), budget)
-    parts = [*found.files, *found.excerpts, *([found.conventions] if found.conventions else [])]
-    assert (
-        found.tokens
-        == sum(part.tokens for part in parts) + found.tree_tokens + found.map_tokens + found.nearby_tokens
-    )
-    assert found.tokens <= budget
-    for part in parts:
-        assert part.tokens == count(part.text)
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> World:
-    folder = tmp_path_factory.mktemp("shop")
-    settings_file = folder / "gitconfig"
-    settings_file.write_text("[user]\n\tname = Dev\n\temail = dev@example.org\n")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GIT_CONFIG_GLOBAL", str(settings_file))
-        files = {
-            f"lib/part{n}.py": f"def part_{n}():\n    return part_{n + 1}()\n".encode() * 20
-            for n in range(30)
-        }
-        (folder / "repo").mkdir()
-        git(folder / "repo", "init", "-q", "-b", "main")
-        commit(
-            folder / "repo",
-            files | {"src/app.py": b"def one():\n    return 1\n", "AGENTS.md": b"Be brief.\n" * 50},
-        )
-        return World(folder / "repo", folder / "state")
-
-
-def test_what_all_tasks_share_is_the_same_for_all_of_them(shop: World) -> None:
-    def shared(text: str, files: tuple[str, ...], budget: int) -> tuple[object, ...]:
-        source = TreeSource(shop.private, shop.facts.head_commit, shop.project)
-        found = build_context(source, shop.project, text, files, budget, count, shared_budget=4000)
-        return found.conventions, found.tree, found.map
-
-    first = shared("part_3", (), 4000)
-    assert first == shared("Something else " * 40, ("lib/part7.py",), 4000)
-    assert first == shared("x", (), 3600), "a longer task leaves less room, and shares the same beginning"
 
 
 @given(st.binary(max_size=200))
