@@ -24,7 +24,6 @@ from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.blocks import data_block, finding_row
 from navigator.journey.reviewing.grounding import weighs
 from navigator.journey.reviewing.join import Talk, is_again
-from navigator.journey.reviewing.prompt import OVERHEAD, Reading
 from navigator.model import patterns
 from navigator.model.models import Finding, Project, Proposal, Reproduction, Review, Task
 from navigator.model.states import ReproductionOutcome, Role, Severity, Verdict
@@ -55,16 +54,7 @@ async def planned(deps: Dependencies, task: Task, proposal: Proposal, review: Re
     if not deps.settings.checks.unsandboxed and not (await asyncio.to_thread(probe)).works:
         return []
     earlier = deps.reader.held_tests(task.id, task.attempt)
-    made = [_pending(deps, review, place, earlier) for place in places[: rules.reproduce_most]]
-    return made + [
-        Reproduction(
-            finding=place,
-            outcome=_COULD_NOT,
-            reason=f"no test was asked for: at most {rules.reproduce_most} in a review",
-            model=review.model,
-        )
-        for place in places[rules.reproduce_most :]
-    ]
+    return [_pending(deps, review, place, earlier) for place in places[: rules.reproduce_most]]
 
 
 def _pending(deps: Dependencies, review: Review, place: int, earlier: Sequence[HeldTest]) -> Reproduction:
@@ -135,8 +125,6 @@ async def _ask_one(
     # What a model said is sent back to it without what it should never have known.
     said = {"role": "assistant", "content": deps.redact(talk.answer)}
     messages: list[Message] = [*talk.reading.messages, said, message]
-    if not _fits(deps, talk.reading, messages):
-        return _without(row, "the context has no room for a test")
     row = row.model_copy(update={"prompt_version": version})
     try:
         answer = await _asked(deps, task, version, messages, row.finding, f"review {held.review_id}")
@@ -177,12 +165,6 @@ async def _asked(
             raise _NoAnswer(error.message) from error
         raise
     return answer.text
-
-
-def _fits(deps: Dependencies, reading: Reading, messages: Sequence[Message]) -> bool:
-    count = deps.counter_for(Role.REVIEWER).count
-    spent = reading.tokens + sum(count(said["content"]) for said in messages[len(reading.messages) :])
-    return spent + OVERHEAD + TEST_TOKENS <= deps.settings.server(Role.REVIEWER).context_tokens
 
 
 def _without(row: Reproduction, reason: str) -> Reproduction:

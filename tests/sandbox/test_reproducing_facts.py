@@ -106,16 +106,6 @@ def test_settings_that_would_hide_the_report_are_switched_off() -> None:
     assert "-n0" not in command and "--no-cov" in command
 
 
-@given(TEXT, st.sampled_from(["tests/test_a.py", "a.test.js"]))
-def test_no_command_breaks_it(check: str, path: str) -> None:
-    try:
-        made = one_command(check, path, lambda _: None)
-    except NoRunner as error:
-        assert str(error)
-    else:
-        assert made.command
-
-
 def test_a_line_stands_for_its_statement_and_not_for_what_is_in_it() -> None:
     text = "X = (\n    1,\n    2,\n)\n\n\ndef f(\n    a,\n):\n    if a:\n        return 1\n"
     text += "    match a:\n        case 2:\n            pass\n"
