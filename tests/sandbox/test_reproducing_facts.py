@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.sandbox.facts import names_around, read_test, whole_statements
+from navigator.sandbox.facts import read_test, whole_statements
 from navigator.sandbox.one_test import NoRunner, one_command
 
 TEXT = st.text(max_size=300)
@@ -22,9 +22,8 @@ PYTHONISH = st.lists(
 
 @given(TEXT | PYTHONISH)
 def test_whatever_is_read_is_told(text: str) -> None:
-    facts = read_test(text, {"f"}, ["calc.py"])
+    facts = read_test(text, ["calc.py"])
     assert bool(facts.problem) or all(line > 0 and reason for line, reason in facts.baseless)
-    assert isinstance(names_around(text, {1, 2}), set)
     assert whole_statements(text, {1, 2}) >= {1, 2}
 
 

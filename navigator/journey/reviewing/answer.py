@@ -223,23 +223,17 @@ def _one_object(text: str) -> dict[str, Any]:
         UnreadableReview: there is none, or two that differ.
     """
     found: list[dict[str, Any]] = []
-    problem = "the answer holds no JSON object"
-    # An object of another kind (an example in prose) is passed over; it is kept to say what its fields lack.
-    other: dict[str, Any] | None = None
+    problem = "the answer holds no JSON object that is a review"
     try:
         for value in _objects(text):
             if isinstance(value, str):
                 problem = value
-            elif "verdict" in value or "findings" in value:
+            elif "verdict" in value or "findings" in value:  # an example in prose is passed over
                 found.append(value)
-            else:
-                other = other or value
     except _Twice as error:
         raise UnreadableReview(str(error)) from error
     except RecursionError as error:
         raise UnreadableReview("the answer is nested too deeply") from error
-    if not found and other is not None:
-        return other
     if not found:
         raise UnreadableReview(problem)
     if any(value != found[0] for value in found[1:]):
@@ -331,12 +325,7 @@ def review_schema(
     review: dict[str, Any] = {"summary": _text_schema("summary"), "read": labels}
     numbers = list(asked) if asked is not None else list(range(1, again + 1))
     if numbers:
-        whole = numbers == list(range(1, again + 1))
-        number: dict[str, Any] = (
-            {"type": "integer", "minimum": 1, "maximum": again}
-            if whole
-            else {"type": "integer", "enum": numbers}
-        )
+        number = {"type": "integer", "enum": numbers}
         addressed = closed_object({"finding": number, "why": _text_schema("why"), "met": {"type": "boolean"}})
         review["addressed"] = {"type": "array", "items": addressed, "maxItems": len(numbers)}
     review["findings"] = {"type": "array", "items": finding, "maxItems": MAX_FINDINGS}
