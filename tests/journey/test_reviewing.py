@@ -117,7 +117,7 @@ def test_a_caller_in_a_file_that_was_not_touched_is_shown_and_can_be_missed(
     room.queue()
     room.work()
     shown = text_of(models.read_by[0])
-    assert '{"path": "uses.py", "first": 2, "no_final_newline": true}' in shown
+    assert '{"path": "uses.py", "first": 1, "no_final_newline": true}' in shown
     assert "other.py" not in shown
     assert "hunter2" not in shown
     review = review_of(room.proposals()[0])
