@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,11 +71,17 @@ def test_a_failure_has_to_depend_on_the_project(body: str, baseless: bool) -> No
             "tests/test_a.py",
             "python -m navigator_reporter tests/test_a.py",
         ),
+        ("go test ./...", "a/b_test.go", "go test -count=1 -v -run '^(TestOne|TestTwo)$' ./a"),
+        ("npm test", "test/a.test.js", "jest --ci --runTestsByPath test/a.test.js"),
+        ("node --test", "test/a.test.mjs", "node --test test/a.test.mjs"),
+        ("npx vitest", "src/a.test.ts", "vitest run src/a.test.ts"),
         ("pytest", "tests/test a; rm -rf x.py", "'tests/test a; rm -rf x.py'"),
     ],
 )
 def test_one_file_is_run_as_the_check_runs_all(check: str, path: str, command: str) -> None:
-    assert command in one_command(check, path, lambda _: None).command
+    files = {"package.json": json.dumps({"scripts": {"test": "jest --coverage"}})}
+    text = "func TestOne(t *testing.T) {}\nfunc TestTwo(t *testing.T) {}\n"
+    assert command in one_command(check, path, text, files.get).command
 
 
 @pytest.mark.parametrize(
@@ -84,6 +92,8 @@ def test_one_file_is_run_as_the_check_runs_all(check: str, path: str, command: s
         ("python manage.py test", "tests/test_a.py"),
         ("pytest | tee log", "tests/test_a.py"),
         ("pytest", "tests/a.test.js"),
+        ("go test ./...", "tests/test_a.py"),
+        ("cargo test", "src/lib.rs"),
         ("npm test", "tests/test_a.py"),
         ("'unclosed", "tests/test_a.py"),
         ("", "tests/test_a.py"),
@@ -91,17 +101,17 @@ def test_one_file_is_run_as_the_check_runs_all(check: str, path: str, command: s
 )
 def test_what_is_not_known_is_said(check: str, path: str) -> None:
     with pytest.raises(NoRunner):
-        one_command(check, path, lambda _: None)
+        one_command(check, path, "func TestIt(t *testing.T) {}", {"package.json": "[]"}.get)
 
 
 def test_settings_that_would_hide_the_report_are_switched_off() -> None:
     files = {"pyproject.toml": '[tool.pytest.ini_options]\naddopts = "-n auto --cov=calc"\n'}
-    command = one_command("pytest", "tests/test_a.py", files.get).command
+    command = one_command("pytest", "tests/test_a.py", "", files.get).command
     assert "-n0" in command and "--no-cov" in command
     files = {
         "pyproject.toml": '[tool.pytest.ini_options]\naddopts = [\n  "-ra",\n  "--cov",\n]\n[x]\nscript = "a -n 4"\n'
     }
-    command = one_command("pytest", "tests/test_a.py", files.get).command
+    command = one_command("pytest", "tests/test_a.py", "", files.get).command
     assert "-n0" not in command and "--no-cov" in command
 
 
