@@ -161,7 +161,7 @@ BUDGETS = {
     "actions": 2_510,
     "engine": 2_075,
     "tui": 7_345,
-    "cli": 4_645,
+    "cli": 4_385,
     "store": 2_925,
     "lab": 2_845,
     "sandbox": 2_140,
@@ -182,7 +182,7 @@ BUDGETS = {
     "exam": 1_955,
     "process": 535,
     "sheet": 2_120,
-    "mcp": 330,
+    "mcp": 320,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""
 
