@@ -73,7 +73,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.wait("project:name")
     terminal.type("is:approve")
     terminal.until(lambda shown: "REVISE  " not in shown and "is:approve" in shown, "only APPROVE")
-    terminal.keys("Enter")
+    terminal.keys("Enter", "g")
     terminal.press_until("Space", "3 selected")
     terminal.keys("m")
     terminal.wait("marked as seen")
