@@ -62,7 +62,7 @@ class ServerSettings(Section):
     api_key_env: str = ""
     """Name of the variable that holds the server's API key; empty: none. SGLang's admin key: that name with `_ADMIN` after it."""
     max_inflight: Positive = 8
-    """Upper limit of requests at a time. There are fewer where the server runs fewer at once, or refuses some."""
+    """Upper limit of requests at a time. There are fewer where the server runs fewer at once."""
     context_tokens: Positive = 131072
     """Longest context in tokens, prompt and answer together; not more than the server was started with."""
     tokenizer: str = ""
@@ -311,6 +311,13 @@ class SwapSettings(Section):
         return self
 
 
+class CanarySettings(Section):
+    """The same questions to a loaded server at temperature 0: does it answer sense? (docs/strategies.md)"""
+
+    enabled: bool = True
+    """Ask them after each load. A server whose answers are garbage counts as not loaded."""
+
+
 class BatchSettings(Section):
     """When a review is due, and how many revisions may follow."""
 
@@ -362,7 +369,7 @@ class OnSettings(Section):
     swap_failed: tuple[str, ...] = ()
     """A swap has failed."""
     run_ended: tuple[str, ...] = ()
-    """A run of the conductor has ended: the account of what happened in it."""
+    """A run of the conductor has ended."""
     timeout_seconds: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
     """Seconds that a command may take; then it is stopped with everything it started."""
 
@@ -493,6 +500,7 @@ class Settings(Section):
     final: FinalSettings = Field(default_factory=FinalSettings)
     routing: RoutingSettings = Field(default_factory=RoutingSettings)
     swap: SwapSettings = Field(default_factory=SwapSettings)
+    canary: CanarySettings = Field(default_factory=CanarySettings)
     batch: BatchSettings = Field(default_factory=BatchSettings)
     review: ReviewSettings = Field(default_factory=ReviewSettings)
     checks: ChecksSettings = Field(default_factory=ChecksSettings)

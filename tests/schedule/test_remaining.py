@@ -42,7 +42,7 @@ def view(number: int, state: TaskState = S.QUEUED, round: int = 0, project: int 
     rate=st.sampled_from((0.0, 0.35, 1.0)),
     absurd=st.sampled_from(("", "", "swap_in", "swap_back", "proposal_tokens", "review_tokens")),
 )
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_every_state_comes_to_an_end(
     tasks: list[tuple[TaskState, int, int]], resident: Role | None, until: str, rate: float, absurd: str
 ) -> None:
@@ -54,9 +54,7 @@ def test_every_state_comes_to_an_end(
     assert found is not None
     assert found == remaining(views, 100.0, figures, plan)
     assert math.isfinite(found.seconds)
-    assert set(found.by_project) == {project for _, _, project in tasks}
     assert 0 <= found.low <= found.seconds <= found.high
-    assert found.seconds >= max(found.by_project.values()) >= 0
 
 
 def test_one_task_alone_takes_what_its_steps_take() -> None:
@@ -67,7 +65,7 @@ def test_one_task_alone_takes_what_its_steps_take() -> None:
     steps = PUBLISHED.write_seconds + PUBLISHED.swap_in + PUBLISHED.review_seconds
     assert found.seconds == pytest.approx(steps, rel=0.1)
     assert found.low < steps < found.high
-    assert (found.swaps, found.revisions, found.single_seconds) == (1, 0, PUBLISHED.single_seconds)
+    assert (found.swaps, found.revisions) == (1, 0)
 
 
 def test_the_revise_rate_sends_back_its_share() -> None:
@@ -92,7 +90,7 @@ def test_more_tasks_than_are_followed_are_counted_in_proportion() -> None:
 
 def test_a_forecast_is_near_what_a_noisy_session_takes() -> None:
     """And four of five are within the interval, as far as so few can tell."""
-    found = forecasts(15)
+    found = forecasts(8)
     assert statistics.median(abs(one.expected / one.actual - 1) for one in found) < 0.25
     low, high = wilson(sum(one.low <= one.actual <= one.high for one in found), len(found))
     assert low < 0.8 < high

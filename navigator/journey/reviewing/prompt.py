@@ -21,6 +21,7 @@ from navigator.journey.reviewing.grounding import Shown
 from navigator.journey.reviewing.precedents import SHARE, TOKENS, ChangeWords, fitting, near, precedents_block
 from navigator.model.diff import FileDiff, Hunk
 from navigator.model.models import CheckResult, Finding, Task
+from navigator.sandbox.suite import excerpt
 from navigator.store.reads.exam import Precedent
 
 WHOLE_FILE_LINES = 400
@@ -43,8 +44,6 @@ _ESTIMATE = 0.9
 """Share of the room that is used where tokens are only estimated."""
 
 _CHECK_CHARACTERS = 3_000
-_OTHERS = 300
-"""Entries of the list of what the other parts hold; more are counted only."""
 
 Place = Sequence[tuple[int, str]]
 Around = Mapping[str, Sequence[str]]
@@ -293,8 +292,6 @@ class Planner:
             for file in files
             if not {hunk.label for hunk in file.hunks} <= here
         ]
-        if len(rows) > _OTHERS:
-            rows = [*rows[:_OTHERS], f"and {len(rows) - _OTHERS} more"]
         return data_block("others", self._key, "\n".join(rows))
 
     def _reading(
@@ -345,33 +342,16 @@ class Planner:
         return system, user, version
 
     def _numbers(self, parts: Sequence[Sequence[FileDiff]]) -> list[tuple[int, ...]]:
-        """For each part, the earlier findings that it can answer: each goes to one part, the one whose hunks are nearest."""
+        """For each part, the earlier findings that it can answer: each goes to the first part that holds the most of its file."""
         given: list[list[int]] = [[] for _ in parts]
         for number, finding in enumerate(self._earlier, 1):
-            distances = [
-                (min((_distance(finding, file) for file in part), default=_FAR), place)
-                for place, part in enumerate(parts)
+            hunks = [
+                sum(len(file.hunks) for file in part if finding.path in (file.new_path, file.old_path))
+                for part in parts
             ]
-            if distances:
-                given[min(distances)[1]].append(number)
+            if hunks:
+                given[hunks.index(max(hunks))].append(number)
         return [tuple(numbers) for numbers in given]
-
-
-_FAR = 1 << 40
-
-
-def _distance(finding: Finding, file: FileDiff) -> int:
-    """Lines between a finding and the nearest hunk of a file; far away where it is about another file."""
-    if finding.path not in (file.new_path, file.old_path):
-        return _FAR
-    line = finding.line or 0
-    ends = [
-        (hunk.old_start, hunk.old_start + hunk.old_count)
-        if finding.side == "old"
-        else (hunk.new_start, hunk.new_start + hunk.new_count)
-        for hunk in file.hunks
-    ]
-    return min((max(first - line, line - last, 0) for first, last in ends), default=0)
 
 
 def _windows(file: FileDiff, length: int, side: int) -> list[tuple[int, int]]:
@@ -400,13 +380,6 @@ def earlier_block(findings: Sequence[Finding], asked: Sequence[int], key: str) -
 def checks_text(checks: Sequence[CheckResult]) -> str:
     """The checks' results, one a line, as people and models read them; a long output is cut in the middle."""
     return "\n".join(
-        f"{check.name}: {check.outcome.value}  {_shortened(check.detail)}".rstrip() for check in checks
+        f"{check.name}: {check.outcome.value}  {excerpt(check.detail, limit=_CHECK_CHARACTERS)}".rstrip()
+        for check in checks
     )
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= _CHECK_CHARACTERS:
-        return text
-    third = _CHECK_CHARACTERS // 3
-    left = len(text) - _CHECK_CHARACTERS
-    return f"{text[:third]}\n[{left} characters left out]\n{text[-2 * third :]}"
