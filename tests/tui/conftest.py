@@ -58,8 +58,8 @@ def reviewing(reviewed: Reviewing, tmp_path: Path) -> Reviewing:
 
 @pytest.fixture(autouse=True)
 def brief_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pilot waits for its messages; it need not wait 20 ms besides, twice for each key, for an idle process."""
-    monkeypatch.setattr("textual._wait.SLEEP_GRANULARITY", 0.005)
+    """The pilot waits for its messages; it need not wait 20 ms besides, twice for each key, for an idle process: 10 do."""
+    monkeypatch.setattr("textual._wait.SLEEP_GRANULARITY", 0.01)
     monkeypatch.setattr("textual._wait.SLEEP_IDLE", 0.001)
 
 

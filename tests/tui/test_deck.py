@@ -231,7 +231,7 @@ async def test_help_themes_and_leaving(deck: Any) -> None:
         await until(pilot, lambda: app.screen is screen)
         for theme in [*THEMES[1:], THEMES[0]]:
             await pilot.press("ctrl+y")
-            assert app.theme == theme.name
+            await until(pilot, lambda theme=theme: app.theme == theme.name)  # type: ignore[misc]
         assert app.prefs.get("theme", "") == THEMES[0].name
 
         await pilot.press("q")
@@ -254,6 +254,7 @@ async def test_the_first_screen_gives_way_to_the_deck_once_there_are_projects(
         await pilot.press("ctrl+a", "enter")
         await until(pilot, lambda: isinstance(app.screen, DeckScreen))
         await until(pilot, lambda: len(app.snapshot.projects) == 2)
+        await until(pilot, lambda: bool(app._notifications))
         (told,) = [notice.message for notice in app._notifications]
         assert told.startswith("2 projects added. C writes a task. 2 without a test command: ")
         assert "`navigator project check NAME --set CMD`" in told
