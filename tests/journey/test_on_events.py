@@ -18,6 +18,7 @@ import pytest
 
 from navigator.engine import on_events
 from navigator.model.states import TaskState
+from navigator.process import runner
 from tests.git.world import git, make_repo
 from tests.journey.room import FILES, Room
 
@@ -113,6 +114,7 @@ def test_a_command_that_fails_is_logged_and_nothing_else(
     words: str,
 ) -> None:
     monkeypatch.setattr(logging.getLogger("navigator"), "propagate", True)
+    monkeypatch.setattr(runner, "GRACE", 0.5)
     if "within" in words:
         monkeypatch.setattr(on_events, "LONGEST_SECONDS", 0.5)
     room.settle(on=f"reviewed = {json.dumps(reviewed)}")
