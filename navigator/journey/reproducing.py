@@ -55,16 +55,7 @@ async def planned(deps: Dependencies, task: Task, proposal: Proposal, review: Re
     if not deps.settings.checks.unsandboxed and not (await asyncio.to_thread(probe)).works:
         return []
     earlier = deps.reader.held_tests(task.id, task.attempt)
-    made = [_pending(deps, review, place, earlier) for place in places[: rules.reproduce_most]]
-    return made + [
-        Reproduction(
-            finding=place,
-            outcome=_COULD_NOT,
-            reason=f"no test was asked for: at most {rules.reproduce_most} in a review",
-            model=review.model,
-        )
-        for place in places[rules.reproduce_most :]
-    ]
+    return [_pending(deps, review, place, earlier) for place in places[: rules.reproduce_most]]
 
 
 def _pending(deps: Dependencies, review: Review, place: int, earlier: Sequence[HeldTest]) -> Reproduction:

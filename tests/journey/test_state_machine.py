@@ -305,7 +305,7 @@ def dead(*_: object, **__: object) -> None:
 
 
 SessionMachine.TestCase.settings = settings(
-    max_examples=int(os.environ.get("NAVIGATOR_EXAMPLES", "5")),
+    max_examples=int(os.environ.get("NAVIGATOR_EXAMPLES", "3")),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=list(HealthCheck),

@@ -116,6 +116,11 @@ def test_a_finding_that_is_not_true_passes_on_the_proposal(proof: Proof) -> None
         ),
         (("        assert other.broken() == 2\n",), "import other\n", "runs nothing of the code"),
         (
+            ("        calc.clamp = lambda *a: 7\n        assert calc.clamp(3, 0, 5) == 3\n",),
+            "import calc\n",
+            "runs nothing of the code",
+        ),
+        (
             ("        assert 'return high' in ''.join(open(p).read() for p in glob.glob('c*.py'))\n",),
             "import glob\nimport calc\n",
             "the test reaches none of the changed lines",
@@ -127,7 +132,14 @@ def test_a_finding_that_is_not_true_passes_on_the_proposal(proof: Proof) -> None
             "edits files of the project",  # also where it puts them back
         ),
     ],
-    ids=["without a condition", "an error of its own", "far away", "reading the source", "editing"],
+    ids=[
+        "without a condition",
+        "an error of its own",
+        "far away",
+        "replacing",
+        "reading the source",
+        "editing",
+    ],
 )
 def test_what_fails_for_another_reason_proves_nothing(
     proof: Proof, bodies: tuple[str, ...], above: str, reason: str
@@ -141,8 +153,6 @@ def test_what_fails_for_another_reason_proves_nothing(
     [
         ("assert 'return high' in pathlib.Path('calc.py').read_text()", "would read the source"),
         ("assert 'high' in inspect.getsource(calc)[90:]", "reads the source"),
-        ("calc.clamp = lambda *a: 7\nassert calc.clamp(3, 0, 5) == 3", "replaces the code"),
-        ("monkeypatch.setattr('calc.clamp', lambda *a: 7)", "replaces the code"),
         ("sys.settrace(None)", "interferes"),
     ],
 )
