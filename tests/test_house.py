@@ -158,11 +158,11 @@ def test_functions_stay_short() -> None:
 
 BUDGETS = {
     "journey": 5_285,
-    "actions": 2_340,
+    "actions": 2_295,
     "engine": 2_030,
     "tui": 6_795,
     "cli": 4_385,
-    "store": 2_925,
+    "store": 2_835,
     "lab": 2_730,
     "sandbox": 2_140,
     "swap": 2_330,
@@ -181,7 +181,7 @@ BUDGETS = {
     "landing": 805,
     "exam": 1_955,
     "process": 535,
-    "sheet": 2_090,
+    "sheet": 1_955,
     "mcp": 320,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""

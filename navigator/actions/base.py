@@ -22,8 +22,6 @@ from navigator.model.states import ProposalState
 from navigator.model.text import plural as plural
 
 if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
-
     from navigator.journey.dependencies import Controls, Dependencies
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
@@ -171,16 +169,7 @@ def explained(error: ValidationError) -> str:
     where = dotted(first["loc"]) or "arguments"
     if first["type"] == "extra_forbidden":
         return f"there is no argument {where!r}"
-    return f"{where}: {in_words(first)}"
-
-
-def in_words(problem: ErrorDetails) -> str:
-    """What pydantic found, in words."""
-    if problem["type"] == "too_long":
-        return (
-            f"has {problem['ctx']['actual_length']:,} entries; {problem['ctx']['max_length']:,} are the most"
-        )
-    return problem["msg"].removeprefix("Value error, ")
+    return f"{where}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def read_card(reader: Reader, identifier: str) -> Card:

@@ -249,7 +249,6 @@ class Reject(Decide):
 
 # Send back with a note: a new attempt is written. Reports, scans and answers without a change go back too.
 
-_MOST_COMMENTS = 5
 _SENT_BACK = "sent back; a new attempt is queued"
 
 
@@ -282,10 +281,8 @@ class SendBack(Decide):
         unsent = [one for held in shown for one in reader.comments(task_id=held.task_id, sent=False)]
         lines += [
             f"{one['path']}:{one['line']}  {one['text']}" if one["line"] else f"{one['path']}  {one['text']}"
-            for one in unsent[:_MOST_COMMENTS]
+            for one in unsent
         ]
-        if len(unsent) > _MOST_COMMENTS:
-            lines.append(f"and {plural(len(unsent) - _MOST_COMMENTS, 'more comment')}")
         needed = "" if unsent and not tasks else "Say what to do differently, or comment on a line."
         names = ", ".join([one.id for one in shown] + [task.id for task in tasks])
         return Question(f"Send {names} back?", tuple(lines), "send back", NoteField(needed=needed))

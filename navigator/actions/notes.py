@@ -100,7 +100,7 @@ class KeepComment(SubjectVerb):
         held, number = deps.reader.proposal(self.proposal), self.number
         with deps.store.transaction() as tx:
             if self.number:
-                tx.change_comment(self.number, "")
+                tx.drop_comment(self.number)
             if self.text:
                 number = tx.add_comment(
                     held.id, path=self.path, side=self.side, line=self.line, quote=self.quote, text=self.text

@@ -21,10 +21,8 @@ from navigator.model.models import (
     Usage,
 )
 from navigator.model.states import (
-    CheckOutcome,
     PolicyAction,
     Rung,
-    TaskState,
 )
 from navigator.model.text import cut_title
 from navigator.sheet.parts import part_name, part_note, remember_part_base
@@ -146,24 +144,16 @@ class Split(SubjectVerb):
 
     def _became(self, deps: Dependencies, parent: Proposal, part: Proposal, rest: Proposal) -> Done:
         told = (
-            part_told(deps.reader, part, f"made from {', '.join(part.hunks)} of {parent.id}"),
+            Told(
+                part.id,
+                f"made from {', '.join(part.hunks)} of {parent.id}",
+                hint=f"To land it: navigator approve {part.id}",
+            ),
             Told(rest.id, f"is the rest of {parent.id}: {', '.join(rest.hunks)}"),
         )
         state = deps.reader.task(rest.task_id).state
         beside = {"task": rest.task_id, "state": state, "hunks": rest.hunks, "proposal": rest.id}
         return done(told, proposals=[part], rest=beside)
-
-
-def part_told(reader: Reader, part: Proposal, made: str) -> Told:
-    """What became of a part: `made` from what, and how far its checks are."""
-    task, hint = reader.task(part.task_id), f"To land it: navigator approve {part.id}"
-    if task.state is TaskState.CHECKING:
-        return Told(part.id, f"{made}; its checks have not run yet", hint=hint)
-    if task.state is TaskState.FAILED:
-        return Told(part.id, f"{made}; {task.reason}", "error")
-    failed = [check.name for check in part.checks if check.outcome is CheckOutcome.FAILED]
-    words = f"failed checks: {', '.join(failed)}" if failed else "its checks are done"
-    return Told(part.id, f"{made}; {words}", "error" if failed else "information", hint)
 
 
 def _built(

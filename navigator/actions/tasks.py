@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -23,7 +22,7 @@ from navigator.actions.deciding import wrong_state
 from navigator.journey.change import MOST, cancel, put_away, variations
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.json_text import MOST_FILES
-from navigator.model.models import Model, Project, Suggestion, Task, Variation
+from navigator.model.models import Model, Suggestion, Task, Variation
 from navigator.model.states import (
     CANCELLABLE_TASK_STATES,
     REPORT_KINDS,
@@ -369,13 +368,7 @@ class AddTasks(Verb):
                 added.append(ids)
             _link(tx, self.tasks, added)
             made = [tx.read.task(identifier) for ids in added for identifier in ids]
-        unknown = await asyncio.to_thread(_unknown_files, self.tasks, projects)
-        hints: dict[str, list[str]] = {}
-        for one in unknown:
-            line = f"{one['project']} has no file {one['path']}: a new file, or a typo?"
-            hints.setdefault(one["project"], []).append(line)
-        told = [Told(task.id, _queued(task), hint="\n".join(hints.get(task.project, ()))) for task in made]
-        return done(told, tasks=made, unknown_files=unknown)
+        return done((Told(task.id, _queued(task)) for task in made), tasks=made)
 
 
 def _queued(task: Task) -> str:
@@ -404,15 +397,3 @@ def _link(tx: Transaction, wanted: Sequence[NewTask], added: Sequence[Sequence[s
         after = [identifier for name in task.after for identifier in named.get(name, [name])]
         for identifier in ids if after else ():
             tx.link_task(identifier, after)
-
-
-def _unknown_files(wanted: Sequence[NewTask], projects: dict[str, Project]) -> list[dict[str, str]]:
-    """Files that a task names and its project does not have: new files, or typing errors."""
-    from navigator.git.facts import missing_paths
-
-    return [
-        {"project": task.project, "path": path}
-        for task in wanted
-        if task.files
-        for path in missing_paths(projects[task.project], task.files)
-    ]

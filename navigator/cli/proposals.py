@@ -23,7 +23,6 @@ from navigator.sheet.writing import (
     lines_below,
     looks_of,
     looks_words,
-    mended_words,
     record_words,
     turns_of,
 )
@@ -246,7 +245,6 @@ def _show_review(store: Reader, proposal: Proposal, known: Card) -> None:
     made = (
         looks_words(looks_of(store, proposal)),
         agent_words(turns_of(store, proposal)),
-        mended_words(store, proposal),
     )
     for words in filter(None, made):
         output.say(f"  {words}")

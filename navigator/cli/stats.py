@@ -63,7 +63,7 @@ def stats(
     since: Day = "",
     format_: Literal["text", "json", "jsonl", "csv"] | None = None,
 ) -> None:
-    """Answer three questions: is the reviewer worth it, is it getting better, what does it cost. PAGE has the rest.
+    """Answer two questions: is the reviewer worth it, and what does it cost? PAGE has the rest.
 
     Pages: summary, reviewer, outcomes, cost, writing.
 

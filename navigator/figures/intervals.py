@@ -68,16 +68,6 @@ def share(k: int, n: int) -> Share:
     return Share(k=k, n=n, rate=k / n if n else None, low=low, high=high)
 
 
-def needed(half_width: float, rate: float = 0.35) -> int:
-    """How many it takes until the normal 95 % interval is `half_width` wide to each side.
-
-    Args:
-        half_width: e.g. 0.10 for "±10 points".
-        rate: what the proportion is thought to be.
-    """
-    return math.ceil(rate * (1 - rate) * (Z_95 / half_width) ** 2)
-
-
 @dataclass(frozen=True, slots=True)
 class Durations:
     """Durations in seconds. `p95` of fewer than 20 lies between the two longest: an indication, no more."""

@@ -7,15 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from navigator.figures.intervals import ANECDOTAL_BELOW, Z_95, needed, wilson
+from navigator.figures.intervals import ANECDOTAL_BELOW, Z_95, wilson
 from navigator.model.records import EntropyRanks, VerdictCount, Versions
 from navigator.model.states import Verdict
 
 UNIT = "first-round verdict"
 ALL = "all"
-
-ASSUMED_RATE = 0.35
-"""What a rate is thought to be while there are too few verdicts to tell how many more are needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +34,6 @@ class RateRow:
         unit: what is counted.
         versions: how many combinations of models, prompts, ways of writing and settings of `block_on` the row pools. A row
             that pools several is a mixture and says nothing about any one of them.
-        more_for_10: how many more verdicts it takes until the interval is about ±10 points wide; at the row's own rate, or
-            `ASSUMED_RATE` while n is below 30.
     """
 
     group: str
@@ -53,7 +48,6 @@ class RateRow:
     note: str
     unit: str = UNIT
     versions: int = 0
-    more_for_10: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +83,6 @@ def _row(group: str, counts: Sequence[VerdictCount]) -> RateRow:
     revise = _sum(row for row in read if row.verdict is Verdict.REVISE)
     n = _sum(read)
     low, high = wilson(revise, n)
-    known = n >= ANECDOTAL_BELOW and 0 < revise < n
     return RateRow(
         group=group,
         n=n,
@@ -104,7 +97,6 @@ def _row(group: str, counts: Sequence[VerdictCount]) -> RateRow:
         else None,
         note="anecdotal" if n < ANECDOTAL_BELOW else "",
         versions=len({versions_of(row) for row in counts}),
-        more_for_10=max(0, needed(0.10, revise / n if known else ASSUMED_RATE) - n),
     )
 
 

@@ -7,7 +7,7 @@ through the runner.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -434,18 +434,3 @@ def _is_repository(folder: Path) -> bool:
     if (folder / ".git").exists():
         return True
     return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
-
-
-def missing_paths(project: Project, paths: Sequence[str]) -> list[str]:
-    """Which of `paths` neither the checkout nor HEAD's tree holds. A repository that cannot be read misses none."""
-    try:
-        facts = read_facts(project.path)
-    except NavigatorError:
-        return []  # whether the repository is there is said when the task is written, not here
-    git = facts.git()
-    return [
-        path
-        for path in paths
-        if not (facts.work_tree is not None and (facts.work_tree / path).is_file())
-        and git.run("cat-file", "-e", f"{facts.head_commit}:{path}", check=False).status != 0
-    ]

@@ -174,10 +174,7 @@ class Tools:
         self._count()
         task = {"project": project, "text": text, "kind": kind, "files": files}
         added = act(self._paths, AddTasks.read({"tasks": [task]})).data
-        return {
-            "tasks": [{key: task[key] for key in ("id", "project", "state")} for task in added["tasks"]],
-            "unknown_files": [one["path"] for one in added["unknown_files"]],
-        }
+        return {"tasks": [{key: task[key] for key in ("id", "project", "state")} for task in added["tasks"]]}
 
     def review_ref(
         self,

@@ -17,7 +17,7 @@ from navigator.model.models import Event, Finding, utc_now
 from navigator.model.states import REPRODUCED, RevisedOutcome, TaskState
 from navigator.model.text import SIMULATED, duration, plural, safe_line
 from navigator.sheet.finish import UNTIL
-from navigator.sheet.marks import Kind, careful_paths, left_out, marks
+from navigator.sheet.marks import Kind, left_out, marks
 from navigator.sheet.reviews import rendered
 from navigator.sheet.statistics.cost import Cost, read_costs
 from navigator.sheet.statistics.page import PageQuestion, Table, drawn, utc_text
@@ -66,7 +66,7 @@ class Account:
     Attributes:
         projects: those that were worked on, the ones with most for the developer first.
         waits: how many things wait, by their first words; `seconds` to read them; one batch approval covers
-            `batch` of them, once they were looked at, and never those that touch `careful` paths.
+            `batch` of them, once they were looked at.
         troubles: what is over last, and before it what stopped tasks.
         prevented: findings that a test reproduced and a revision repaired.
     """
@@ -77,7 +77,6 @@ class Account:
     waits: dict[str, int]
     seconds: float
     batch: int
-    careful: tuple[str, ...]
     troubles: tuple[Trouble, ...]
     prevented: tuple[str, ...]
     cost: Cost
@@ -102,7 +101,6 @@ def account(reader: Reader, since: str = "", redact: Callable[[str], str] = str)
     waits = waiting(reader)
     events = [event for event in reader.events_of((*_FAULTS, "reproduction_revised"), 0) if event.at >= since]
     troubles = [replace(one, what=redact(one.what)) for one in (*_merged(_faults(events)), *_stopped(cards))]
-    careful = [f"{one.id} {' '.join(paths)}" for one in waits if (paths := careful_paths(one))]
     return Account(
         since=since,
         until=utc_now(),
@@ -110,7 +108,6 @@ def account(reader: Reader, since: str = "", redact: Callable[[str], str] = str)
         waits=dict(Counter(row_head(one).word for one in waits)),
         seconds=sum(map(card_seconds, waits)),
         batch=sum(bool(one.proposal) and not left_out(one, unseen=True) for one in waits),
-        careful=tuple(map(redact, careful)),
         troubles=tuple(sorted(troubles, key=lambda one: (one.over != "", one.tasks > 0, one.at))),
         prevented=tuple(map(redact, _prevented(reader, events))),
         cost=read_costs(reader, since),
@@ -227,7 +224,6 @@ def table(found: Account, projects: int | None = None, troubles: int | None = No
     short = projects is not None
     told = {
         "waits": [_waiting_words(found)],
-        "careful": [_careful(found)] if found.careful else [],
         "went wrong": _troubles(found, troubles),
         "done": _works(found, projects),
         "prevented": _remarks(found.prevented, short),
@@ -267,10 +263,6 @@ def _waiting_words(found: Account) -> str:
         return "Nothing waits for you."
     batch = f"; one batch approval covers {found.batch:,} of them" if found.batch else ""
     return f"{total:,}, {about(found.seconds)} to read: {_counts(found.waits)}{batch}"
-
-
-def _careful(found: Account) -> str:
-    return f"{plural(len(found.careful), 'proposal')}, never in a batch: {_ellipsis(', '.join(found.careful), 2 * _LINE)}"
 
 
 def _counts(counts: dict[str, int]) -> str:

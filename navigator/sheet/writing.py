@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.figures.intervals import share
 from navigator.model import patterns
-from navigator.model.models import CheckResult, Event, Finding, Proposal, Reproduction
+from navigator.model.models import Event, Finding, Proposal, Reproduction
 from navigator.model.records import (
     AgentTurn,
     JudgementCount,
 )
 from navigator.model.states import (
     REPRODUCED,
-    CheckOutcome,
     Judgement,
     LookKind,
     LookOutcome,
@@ -26,7 +25,6 @@ from navigator.model.text import plural, safe_line
 
 if TYPE_CHECKING:
     from navigator.model.records import Look
-    from navigator.store.reads.loop import RepairCall
     from navigator.store.reads.reader import Reader
 
 
@@ -79,45 +77,17 @@ def turns_of(reader: Reader, proposal: Proposal) -> list[AgentTurn]:
 
 
 def agent_words(turns: Sequence[AgentTurn]) -> str:
-    """`Qwen Code 0.24.4: 4 requests in 12 s, sent back 1 time`; "" where no agent wrote."""
+    """`Qwen Code 0.24.4: 4 requests in 12 s`; "" where no agent wrote."""
     if not turns:
         return ""
-    done = [turn for turn in turns if turn.outcome not in ("lost", "started")]
-    said = [
-        f"{plural(sum(turn.requests for turn in turns), 'request')} in {sum(turn.seconds for turn in turns):.0f} s"
-    ]
-    if back := sum(turn.outcome in ("refused", "tests_failed") for turn in done):
-        said.append(f"sent back {plural(back, 'time')}")
-    if refused := sum(turn.refused for turn in turns):
-        said.append(f"{plural(refused, 'request')} to anything but the model refused")
-    return f"{turns[-1].agent}: {', '.join(said)}"
-
-
-# How often a proposal's answer was repaired before its review, from the calls that made it.
-
-_MENDED = (CheckOutcome.PASSED, CheckOutcome.FAILED_BEFORE)
+    requests, seconds = sum(turn.requests for turn in turns), sum(turn.seconds for turn in turns)
+    return f"{turns[-1].agent}: {plural(requests, 'request')} in {seconds:.0f} s"
 
 
 def repair_prompts(reader: Reader, proposal: Proposal) -> tuple[str, ...]:
     """The versions of the prompts that its repairs were asked with, once each, in the order they were first asked."""
-    return tuple(dict.fromkeys(call.prompt_version for call in _repairs(reader, proposal)))
-
-
-def mended_words(reader: Reader, proposal: Proposal) -> str:
-    """`tests failed first, fixed in 2 repairs`; "" where its tests never failed, or no repair was asked for."""
-    made = len({call.seq for call in _repairs(reader, proposal) if call.purpose == "repair-tests"})
-    if not made:
-        return ""
-    repairs = plural(made, "repair")
-    tests: CheckResult | None = next((check for check in proposal.checks if check.name == "tests"), None)
-    if tests is not None and tests.outcome in _MENDED:
-        return f"tests failed first, fixed in {repairs}"
-    return f"tests failed first, {repairs} did not fix them"
-
-
-def _repairs(reader: Reader, proposal: Proposal) -> list[RepairCall]:
-    """A part was written with the whole that it was taken from."""
-    return reader.repair_calls(reader.proposal(proposal.parent) if proposal.parent else proposal)
+    whole = reader.proposal(proposal.parent) if proposal.parent else proposal
+    return tuple(dict.fromkeys(reader.repair_prompts(whole)))
 
 
 # What became of the test of a finding, in words.

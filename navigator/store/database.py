@@ -24,7 +24,6 @@ from navigator.store.errors import (
     NoDatabase,
     OtherSchema,
     OtherWorld,
-    SqliteTooOld,
     StoreError,
     corrupt,
     disk_full,
@@ -36,8 +35,6 @@ BUSY_SECONDS = 5.0
 _LOG_BYTES = 64 * 1024
 """What SQLite needs for the index of a write-ahead log, and a page or two."""
 _JOURNAL_LIMIT = 64 * 1024 * 1024
-_OLDEST_SQLITE = (3, 37, 0)
-"""STRICT tables came with SQLite 3.37."""
 
 
 def open_writer(path: Path, *, rehearsal: bool | None = None) -> sqlite3.Connection:
@@ -57,11 +54,6 @@ def open_writer(path: Path, *, rehearsal: bool | None = None) -> sqlite3.Connect
         DatabaseLocked: another writer holds it.
         DiskFull, StoreError: as they say.
     """
-    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
-        raise SqliteTooOld(
-            f"Python links SQLite {sqlite3.sqlite_version}; the store needs 3.37.",
-            hint="Use a Python that links a newer SQLite.",
-        )
     _make_private(path)
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     with _opening(connection, path):
@@ -71,7 +63,6 @@ def open_writer(path: Path, *, rehearsal: bool | None = None) -> sqlite3.Connect
             _require_world(connection, path, rehearsal)
             _copy_daily(connection, path)
         _settle_world(connection, rehearsal)
-        _renew_triggers(connection)
     return connection
 
 
@@ -260,7 +251,7 @@ def _create(connection: sqlite3.Connection) -> bool:
     with immediately(connection):
         # Another writer may have made them since.
         if schema_version(connection) != SCHEMA_VERSION:
-            for statement in schema():
+            for statement in (*schema(), *triggers().values()):
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -305,20 +296,6 @@ def _require_world(connection: sqlite3.Connection, path: Path, rehearsal: bool |
         f"{path.parent} holds real work, and these settings are a rehearsal's.",
         hint="Set NAVIGATOR_STATE to another folder for the rehearsal; `navigator demo` makes one of its own.",
     )
-
-
-def _renew_triggers(connection: sqlite3.Connection) -> None:
-    """Have exactly the triggers that the domain's tables make today, so that code and database never disagree."""
-    wanted = triggers()
-    rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
-    present = {str(row[0]): str(row[1]) for row in rows}
-    if present == wanted:
-        return
-    with immediately(connection):
-        for name in present:
-            connection.execute(f'DROP TRIGGER "{name}"')
-        for statement in wanted.values():
-            connection.execute(statement)
 
 
 def translated(error: sqlite3.Error, database: Path) -> NavigatorError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from navigator.model.errors import MissingPart, NavigatorError
+from navigator.model.errors import NavigatorError
 
 
 class StoreError(NavigatorError):
@@ -47,12 +47,6 @@ class DiskFull(StoreError):
     """No space was left; what was committed before is safe."""
 
     code = "disk_full"
-
-
-class SqliteTooOld(MissingPart):
-    """The SQLite that Python links is missing something the store needs."""
-
-    code = "sqlite"
 
 
 def disk_full(database: Path) -> DiskFull:

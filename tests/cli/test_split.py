@@ -47,7 +47,7 @@ def test_what_is_said_in_words(bench: SplitBench) -> None:
         refused = at(bench).run("split", parent, *words.split(), code=code)
         assert says in refused.stderr
     said = at(bench).run("split", parent, "F1").stdout
-    assert "P2  made from F1 of P1; its checks are done" in said and "P3  is the rest of P1: H1" in said
+    assert "P2  made from F1 of P1" in said and "P3  is the rest of P1: H1" in said
     assert (
         at(bench).json("approve", "--yes", "P2", "--confirm", "unseen")["decisions"][0]["landing"] == "landed"
     )

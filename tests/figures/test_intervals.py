@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from navigator.figures.intervals import (
     Z_95,
-    needed,
     newcombe,
     percent_of,
     percentile,
@@ -61,10 +60,6 @@ def test_of_nothing_nothing_is_known() -> None:
 def test_what_is_no_proportion_is_refused(k: int, n: int) -> None:
     with pytest.raises(ValueError, match="no proportion"):
         wilson(k, n)
-
-
-def test_how_many_reviews_a_precision_needs() -> None:
-    assert (needed(0.10), needed(0.05)) == (88, 350)
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=2, max_size=60))

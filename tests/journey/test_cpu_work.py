@@ -7,10 +7,7 @@ import time
 
 import pytest
 
-from navigator.figures.swaps import swap_stats
 from navigator.journey.dependencies import CpuWork
-from navigator.model.models import Swap
-from navigator.model.states import Role
 
 
 async def test_overlaps_count_once_and_running_work_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,16 +41,3 @@ async def test_work_that_fails_is_noted_and_raises() -> None:
     with pytest.raises(ValueError, match="no"):
         await work.during("checks", breaks)
     assert list(work.between(began - 1, time.monotonic() + 1)[1]) == ["checks"]
-
-
-def test_the_share_is_of_the_seconds_of_swaps_where_somebody_looked() -> None:
-    swaps = [
-        Swap(
-            from_role=Role.GENERATOR, to_role=Role.REVIEWER, strategy="systemd", started="2026-01-01",
-            seconds=seconds, filled_seconds=filled, filled_with={"checks": 2 * filled} if filled > 0 else {},
-        )
-        for seconds, filled in ((40.0, 10.0), (40.0, 0.0), (40.0, -1.0))
-    ]  # fmt: skip
-    (row,) = swap_stats(swaps)
-    assert row.filled is not None
-    assert (row.filled.n, row.filled.share, row.filled.work) == (2, 0.125, {"checks": 20.0})

@@ -89,7 +89,7 @@ def test_three_are_written_and_read_in_one_residency_and_one_is_approved(room: R
     assert not refused["recorded"]
     # Only the first variant counts in the revise rate; each way is counted apart.
     (row,) = revise_rate(room.read().verdict_counts(), whole=True).rows
-    assert (row.n, row.revise, room.read().variant_verdicts()) == (1, 0, 2)
+    assert (row.n, row.revise) == (1, 0)
     rows = document(declared("writing")(room.read(), PageQuestion()))["variants"]["rows"]
     ways = {row["variation"]: (row["chosen"]["k"], row["chosen"]["n"], row["approved"]["k"]) for row in rows}
     assert ways == {

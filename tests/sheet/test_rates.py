@@ -1,4 +1,4 @@
-"""The revise rate from a store: by group and week, since a change, and two groups compared."""
+"""The revise rate from a store: by group and week, and two groups compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from navigator.model.errors import NotFound, UsageError
 from navigator.model.models import Proposal, Review
 from navigator.model.states import Verdict
 from navigator.sheet.statistics.page import PageQuestion, Table, document
-from navigator.sheet.statistics.pages import better
 from navigator.sheet.statistics.reviewer import comparison, rate_tables
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
@@ -87,52 +86,6 @@ def tables(store: Store, by: str = "") -> dict[str, Table]:
 
 def rates(store: Store, by: str = "") -> dict[str, Any]:
     return document(rate_tables(store.read, PageQuestion(by)))["revise_rate"]  # type: ignore[no-any-return]
-
-
-@pytest.mark.parametrize(
-    ("added", "known", "begins", "ends"),
-    [
-        ([(3, HALF, {})], False, "Cannot tell yet: there are 3 first verdicts in the newest 4 weeks", ""),
-        (
-            [(60, HALF, {}), (4, NEVER, {"prompt": "generate@2"})],
-            False,
-            "Cannot tell yet: there are 4 first verdicts since Nov 3 (new: generate@2) and 60 before; 30 of each are needed.",
-            "",
-        ),
-        (
-            [(60, HALF, {}), (34, NEVER, {"prompt": "generate@2"})],
-            True,
-            "Yes. Revise rate: 50% [38–62] before, 0% [0–10] since Nov 3 (new: generate@2).",
-            "",
-        ),
-        (  # only the versions just before are compared
-            [(60, HALF, {}), (40, NEVER, {"prompt": "generate@2"}), (40, HALF, {"prompt": "generate@3"})],
-            True,
-            "No. Revise rate: 0% [0–9] before, 50%",
-            "",
-        ),
-        (
-            [(60, HALF, {}), (60, HALF, {"prompt": "generate@2"})],
-            False,
-            "No change of the revise rate is shown",
-            "",
-        ),
-        (
-            [(60, HALF, {}), (60, NEVER, {"prompt": "generate@2", "block_on": "reproduced"})],
-            False,
-            "Cannot tell: the reviewer itself changed",
-            "since Nov 3 (new: generate@2, block_on = reproduced).",
-        ),
-    ],
-)
-def test_whether_it_is_getting_better(
-    store: Store, add: Add, added: list[tuple[int, Any, Any]], known: bool, begins: str, ends: str
-) -> None:
-    for n, pattern, changes in added:
-        add(n, pattern, **changes)
-    found = better(store.read)
-    assert found.known is known
-    assert found.sentence.startswith(begins) and found.sentence.endswith(ends)
 
 
 def test_self_reviews_have_a_rate_of_their_own_and_the_empty_one_says_why(store: Store, add: Add) -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from navigator.config.paths import StatePaths
 from navigator.model.models import Task
-from navigator.model.states import TASK_TRANSITIONS, TaskState
 from navigator.store import database
 from navigator.store.database import (
     KEEP,
@@ -90,18 +89,6 @@ def test_another_schema_is_refused_by_both(paths: StatePaths, version: int) -> N
             open_it(paths.database)
         assert "Use the version that made it, or set NAVIGATOR_STATE" in caught.value.hint
     assert paths.database.read_bytes() == before
-
-
-def test_triggers_of_an_earlier_table_are_renewed(paths: StatePaths, monkeypatch: pytest.MonkeyPatch) -> None:
-    narrow = {**TASK_TRANSITIONS, TaskState.QUEUED: frozenset({TaskState.CANCELLED})}
-    with monkeypatch.context() as patch:
-        patch.setattr("navigator.store.schema.TASK_TRANSITIONS", narrow)
-        task = fill(paths)
-        with closing(open_writer(paths.database)) as connection, pytest.raises(sqlite3.IntegrityError):
-            connection.execute("UPDATE tasks SET state = 'generating'")
-    with closing(open_writer(paths.database)) as connection:
-        connection.execute("UPDATE tasks SET state = 'generating'")
-        assert Reader(connection).task(task.id).state is TaskState.GENERATING
 
 
 def test_nothing_there_yet(paths: StatePaths) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from navigator.model.models import Proposal, Review, Task, Usage
 from navigator.model.records import CallTotals, VerdictCount
 from navigator.model.states import Role, TaskState, Verdict
-from navigator.store.reads.statistics import FirstUse
 from navigator.store.writes import ledger
 from navigator.store.writes.writer import Store
 from tests.store.conftest import AnswerMaker
@@ -90,30 +89,6 @@ def test_verdicts_are_counted_by_group(
     found = store.read.verdict_counts(by)
     assert sorted((row.group, row.n) for row in found) == sorted(groups)
     assert sum(row.n for row in store.read.verdict_counts(by, "2026-11-15T00:00:00.000Z")) == 2
-
-
-def test_first_uses_leave_the_oldest_out_and_what_is_no_verdict(
-    store: Store, task: Task, answer: AnswerMaker
-) -> None:
-    """What could not be read, and what the writer's own model reviewed, is no verdict of a version."""
-
-    def reviewed(second: int, review: Review, prompt: str, **fields: object) -> None:
-        said = review.model_copy(update={"at": at(second)})
-        another(store, task, answer, said, model="w", prompt_version=prompt, **fields)
-
-    reviewed(1, REVISE, "generate@1")
-    reviewed(2, UNREADABLE, "generate@2")
-    reviewed(3, REVISE.model_copy(update={"self_review": True}), "generate@2")
-    reviewed(5, REVISE, "generate@2")
-    reviewed(4, APPROVE, "generate@2")
-    reviewed(6, APPROVE.model_copy(update={"model": "other"}), "generate@2", way="looking")
-    assert store.read.first_uses() == [
-        FirstUse(at(4), "writer_prompt", "generate@2"),
-        FirstUse(at(6), "way", "looking"),
-        FirstUse(at(6), "model", "other"),
-    ]
-    assert store.read.revise_counts() == (2, 4)
-    assert store.read.revise_counts(at(4), at(6)) == (1, 2)
 
 
 def ended(store: Store, second: float, seconds: float, tokens: int = 10, **more: object) -> None:

@@ -60,9 +60,6 @@ class Verdicts:
     def verdict_counts(self, by: str = "", since: str = "", **how: bool) -> list[VerdictCount]:
         return [] if how.get("existing") else self.rows
 
-    def variant_verdicts(self, since: str) -> int:
-        return 0
-
 
 def counted(*rows: VerdictCount) -> list[Table]:
     reader = cast("Reader", Verdicts(rows))
@@ -190,13 +187,13 @@ async def test_pages_by_key(make_app: AppMaker) -> None:
     async with make_app().run_test(size=(120, 60)) as pilot:
         screen = await opened(pilot)
         told, _, figures = shown(screen).partition("IS THE REVIEWER WORTH IT?")
-        # two more headings, and three sentences of at most two lines
+        # one more heading, and two sentences of at most two lines
         assert len([line for line in figures.split("\n") if line.strip()]) <= 9
         assert all(words in told for words in ("waits", "T162 pinyon: failed: NO_MATCH", "done", "2 swaps"))
         assert told.strip().startswith("WHAT HAPPENED SINCE THURSDAY 19 NOVEMBER 14:30?")
 
         for marks in (
-            ("[23–37]", "166", "DOES UNCERTAINTY TELL?"),
+            ("[23–37]", "166"),
             ("YOU AND THE REVIEWER",),
             ("COST PER ACCEPTED CHANGE", "generator → reviewer", "THROUGHPUT"),
             ("EDITS", "RUNGS THAT APPLIED"),

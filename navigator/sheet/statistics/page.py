@@ -138,12 +138,6 @@ def utc_text(value: str | datetime) -> str:
     return aware.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def short_date(day: str) -> str:
-    """`Nov 3`."""
-    found = datetime.fromisoformat(day[:10])
-    return f"{found.strftime('%b')} {found.day}"
-
-
 def percent(rate: float | None) -> str:
     """`35%`, or a dash where it is unknown."""
     return "–" if rate is None else f"{percent_of(rate)}%"

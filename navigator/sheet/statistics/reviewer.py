@@ -1,9 +1,9 @@
-"""What the reviewer's exam says of it, what a second model adds, whether a writer's uncertainty tells; and the revise rate."""
+"""What the reviewer's exam says of it, what a second model adds; and the revise rate."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,20 +19,11 @@ from navigator.figures.exam import (
     worth_words,
 )
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, newcombe
-from navigator.figures.rates import (
-    NOT_RELATED,
-    OPPOSITE,
-    RELATED,
-    TOO_FEW,
-    RateRow,
-    Relation,
-    relations,
-    revise_rate,
-)
+from navigator.figures.rates import RateRow, revise_rate
 from navigator.model.errors import NotFound, UsageError
 from navigator.model.models import Review
 from navigator.model.states import PAST, Role
-from navigator.model.text import plural, safe_line
+from navigator.model.text import plural
 from navigator.sheet.statistics.page import (
     SHARE_COLUMNS,
     Column,
@@ -46,7 +37,7 @@ from navigator.sheet.statistics.page import (
     share_rows,
 )
 from navigator.store.reads.reader import Reader
-from navigator.store.reads.statistics import GROUPINGS, FirstUse
+from navigator.store.reads.statistics import GROUPINGS
 
 
 def scores(reader: Reader, since: str = "") -> tuple[ExamScore, ...]:
@@ -272,46 +263,18 @@ def score_document(score: ExamScore, precedents: Paired | None = None) -> dict[s
     }
 
 
-# Whether the entropy of a change says anything about its verdict
-
-
-def uncertainty_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
-    """Whether changes that are sent back were written with a higher entropy, in a sentence."""
-    found = relations(reader.entropy_ranks(question.since))
-    data = [asdict(row) for row in found]
-    yield Table(
-        "DOES UNCERTAINTY TELL?", answer=sentence(found) if found else "", name="uncertainty", data=data
-    )
-
-
-def sentence(found: Iterable[Relation]) -> str:
-    """What the mean entropy says, of the writer with the most verdicts."""
-    best = max(found, key=lambda one: one.n)
-    n = f"{best.n} first verdicts"
-    if best.auc is not None:
-        n = f"AUC {best.auc:.2f} [{best.low:.2f}–{best.high:.2f}], {n}"
-    words = {
-        RELATED: f"Yes: changes that are sent back were written with more uncertainty ({n}).",
-        OPPOSITE: f"The other way round: changes that are sent back were written with less uncertainty ({n}).",
-        NOT_RELATED: f"Not related so far ({n}): it decides nothing but the order within a batch.",
-        TOO_FEW: f"Too few to tell: {n}; {ANECDOTAL_BELOW} with each outcome are needed.",
-    }
-    return words[best.verdict]
-
-
 # How often the reviewer asks for a revision: as a whole, by a property such as the week; and two groups side by side.
 
 _COLUMNS = (
     *(Column("rate"), Column("95 %"), Column("n"), Column("revise", wide=True), Column("approve", wide=True)),
-    *(Column("unread"), Column("stated"), Column("to ±10", wide=True)),
+    *(Column("unread"), Column("stated")),
 )
 
 
 def _rate_row(label: str, row: RateRow) -> Row:
     found = _share_of(row)
     cells = (percent(row.rate), bounds(found), f"{row.n:,}", f"{row.revise:,}", f"{row.approve:,}")
-    more = f"{row.more_for_10:,}" if row.more_for_10 else "✓"
-    beside = (dash(row.unreviewed), percent(row.stated_rate), more)
+    beside = (dash(row.unreviewed), percent(row.stated_rate))
     return Row(label, (*cells, *beside), share=found if row.n else None, note=row.note or mixed(row))
 
 
@@ -322,9 +285,7 @@ def rate_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     own = revise_rate(counts, whole=True, own=True).rows
     changes = reader.verdict_counts(since=question.since, existing=True)
     existing = revise_rate(changes, whole=True).rows
-    variants = reader.variant_verdicts(question.since)
-    excluded = whole.excluded | ({"further_variants": variants} if variants else {})
-    left = ", ".join(f"{n:,} {why.replace('_', ' ')}" for why, n in sorted(excluded.items()))
+    left = ", ".join(f"{n:,} {why.replace('_', ' ')}" for why, n in sorted(whole.excluded.items()))
     yield Table(
         "REVISE RATE",
         _COLUMNS,
@@ -336,7 +297,7 @@ def rate_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
         data={
             "by": question.by,
             "rows": [asdict(row) for row in grouped.rows],
-            "excluded": excluded,
+            "excluded": whole.excluded,
             "existing": [asdict(row) for row in existing],
             "self_reviews": [asdict(row) for row in own],
         },
@@ -355,18 +316,6 @@ def rate_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
 def mixed(row: RateRow) -> str:
     """What a row mixes, in words; "" where it is about one combination of versions."""
     return f"mixes {row.versions} versions" if row.versions > 1 else ""
-
-
-def use_words(use: FirstUse) -> str:
-    """`generate@7f3c`, `writer 80B`: prompt versions bear the name of what they are for, a model's name does not."""
-    ways = {"looking": "writing with looks", "blocks": "writing without looks"}
-    named = {
-        "way": ways.get(use.value, f"writing by {use.value}"),
-        "writer_model": f"writer {use.value}",
-        "model": f"reviewer {use.value}",
-        "block_on": f"block_on = {use.value}",
-    }
-    return safe_line(named.get(use.field, use.value)) or "–"
 
 
 def _share_of(row: RateRow) -> Share:

@@ -31,14 +31,6 @@ class RoundCost:
     uncertainty: Uncertainty = field(default_factory=Uncertainty)
 
 
-class RepairCall(Model):
-    """An answered call that asked for an answer again: `purpose` is "repair" (edits) or "repair-tests"."""
-
-    purpose: str
-    seq: int
-    prompt_version: str
-
-
 class Predecessor(Model):
     """A task that another one comes after; `met`: it does not hold that one up any more."""
 
@@ -221,19 +213,20 @@ class LoopReads(ReproductionReads):
         """How many answers of a round by `role` were judged as `outcome`."""
         return int(self._of_round(identifier, attempt, round, role, "count(*)", "outcome = ?", outcome)[0][0])
 
-    def repair_calls(self, proposal: Proposal) -> list[RepairCall]:
-        """The repairs that a proposal's content came out of, oldest first: not those asked later that came to nothing."""
+    def repair_prompts(self, proposal: Proposal) -> list[str]:
+        """The prompt version of each repair that a proposal's content came out of, oldest first: not of those asked later that
+        came to nothing."""
         found = self._of_round(
             proposal.task_id,
             proposal.attempt,
             proposal.round,
             proposal.written_by,
-            "purpose, seq, prompt_version",
+            "prompt_version",
             "purpose IN ('repair', 'repair-tests') AND outcome NOT IN ('started', 'lost', 'failed', 'looked')"
             " AND started < ? ORDER BY id",
             proposal.created,
         )
-        return from_rows(RepairCall, found)
+        return [row["prompt_version"] for row in found]
 
     def failed_paths(self, identifier: str, attempt: int, round: int) -> list[str]:
         """The path of each failed edit of a round, with repetitions: once an answer it failed in."""

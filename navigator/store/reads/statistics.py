@@ -36,9 +36,6 @@ _COLUMNS = {
     "prompt_version": "r.prompt_version",
     "block_on": "r.block_on",
 }
-REVIEWERS = ("model", "prompt_version", "block_on")
-"""Those that are the reviewer's."""
-
 _VERSIONS = ", ".join(f"{column} AS {name}" for name, column in _COLUMNS.items())
 
 _GROUPS = {
@@ -74,15 +71,6 @@ _READ = "r.self_review = 0 AND r.verdict IN ('REVISE', 'APPROVE')"
 _OF_EXISTING = FIRST.replace("a.way <> 'existing'", "a.way = 'existing'")
 
 
-@dataclass(frozen=True, slots=True)
-class FirstUse:
-    """The first verdict (UTC time) under another prompt or model than the first of its sort; `field` is one of `_COLUMNS`."""
-
-    at: str
-    field: str
-    value: str
-
-
 class VerdictReads(Queries):
     """Counts over one connection."""
 
@@ -104,37 +92,6 @@ class VerdictReads(Queries):
             " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10",
             since,
         )
-
-    def variant_verdicts(self, since: str = "") -> int:
-        """First verdicts on further variants of a task, which no rate counts."""
-        return int(
-            self._one(
-                "SELECT count(*) FROM proposals a JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1"
-                f" AND r.role = 'reviewer' WHERE {VARIANT} AND a.attempt = 0 AND a.round = 0 AND a.parent IS NULL"
-                f" AND r.at >= ?",
-                since,
-            )
-        )
-
-    def first_uses(self) -> list[FirstUse]:
-        """When each prompt version, model, way of writing and rule was first used, oldest first, without the oldest of each."""
-        rows = self._all(
-            f"SELECT {_VERSIONS}, min(r.at) AS first FROM proposals a{FIRST} AND {_READ} GROUP BY 1, 2, 3, 4, 5, 6",
-            "",
-        )
-        found: list[FirstUse] = []
-        for name in _COLUMNS:
-            seen: dict[str, str] = {}
-            for row in sorted(rows, key=lambda row: str(row["first"])):
-                seen.setdefault(row[name], row["first"])
-            found += [FirstUse(at, name, value) for value, at in list(seen.items())[1:]]
-        return sorted(found, key=lambda use: use.at)
-
-    def revise_counts(self, since: str = "", until: str = "~") -> tuple[int, int]:
-        """Of the first verdicts in a time how many were REVISE, and how many there are."""
-        sql = f"SELECT total(r.verdict = 'REVISE'), count(*) FROM proposals a{FIRST} AND {_READ} AND r.at < ?"
-        revise, n = self._all(sql, since, until)[0]
-        return int(revise), n
 
     def entropy_ranks(self, since: str = "") -> list[EntropyRanks]:
         """First verdicts against the mean entropy of the change, by writer; self-reviews are left out."""

@@ -39,7 +39,7 @@ LOOKED = "looked"
 
 class LedgerWrites(TransactionCore):
     """Events: call_started, call_ended, call_judged, swap_added, edit_failed, looked, batch_ended, comment_added,
-    comment_changed, comment_removed. Drafts and meta values write none."""
+    comment_removed. Drafts and meta values write none."""
 
     def begin_call(
         self,
@@ -306,8 +306,8 @@ class LedgerWrites(TransactionCore):
         self.event("comment_added", task_name(row["task_id"]), proposal_id, {"comment": number, "path": path})
         return number
 
-    def change_comment(self, number: int, text: str) -> None:
-        """Replace a comment's text; an empty one removes it.
+    def drop_comment(self, number: int) -> None:
+        """Remove a comment.
 
         Raises:
             NotFound: there is no such comment.
@@ -316,12 +316,9 @@ class LedgerWrites(TransactionCore):
         row = self._row("comments", number, f"comment {number}")
         if row["sent"]:
             raise Conflict(f"Comment {number} was sent already.", hint="Write another one.")
-        if text.strip():
-            self._update("comments", number, {"text": text})
-        else:
-            self._run("DELETE FROM comments WHERE id = ?", (number,))
-        kind = "comment_changed" if text.strip() else "comment_removed"
-        self.event(kind, task_name(row["task_id"]), proposal_name(row["proposal_id"]), {"comment": number})
+        self._run("DELETE FROM comments WHERE id = ?", (number,))
+        where = task_name(row["task_id"]), proposal_name(row["proposal_id"])
+        self.event("comment_removed", *where, {"comment": number})
 
     def mark_comments_sent(self, comment_ids: Iterable[int]) -> None:
         """Note that these comments went into a new attempt's prompt."""
@@ -355,9 +352,6 @@ class AgentWrites(TransactionCore):
         Raises:
             NotFound: no such turn.
         """
-        found = self._run("SELECT task_id FROM agent_turns WHERE id = ?", (number,)).fetchone()
-        if found is None:
-            raise NotFound(f"There is no agent's turn {number}.", hint="It was ended before.")
         if "tools" in values:
             values["tools"] = dumped(values["tools"])
         self._update("agent_turns", number, {"outcome": outcome, "ended": utc_now(), **values})

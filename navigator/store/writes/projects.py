@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from navigator.model.errors import NotFound, UsageError
+from navigator.model.errors import UsageError
 from navigator.model.ids import number_of, task_id
 from navigator.model.models import Baseline, Project, Suggestion, Task, Variation, utc_now
 from navigator.model.states import (
@@ -57,12 +57,8 @@ class ProjectWrites(TransactionCore):
 
         Raises:
             NotFound: no such project.
-            UsageError: an unknown field, or a name or path in use.
+            UsageError: the name or the path is in use.
         """
-        known = [name for name in Project.model_fields if name not in ("id", "removed")]
-        unknown = sorted(set(changes) - set(known))
-        if unknown:
-            raise UsageError(f"A project has no {unknown[0]!r}.", hint=f"It has: {', '.join(known)}.")
         project = self.read.project(project_id)
         self._refuse_taken(
             changes.get("name", project.name), changes.get("path", project.path), besides=project_id
@@ -124,15 +120,13 @@ class TaskWrites(TransactionCore):
 
         Raises:
             NotFound: no such project.
-            UsageError: the text is empty, or the project was removed.
+            UsageError: the project was removed.
         """
         project = self.read.project(project_id)
         if project.removed:
             raise UsageError(
                 f"The project {project.name} was removed.", hint="`navigator project add` takes it back."
             )
-        if not text.strip():
-            raise UsageError("The task has no text.", hint="Say in a sentence what is to be done.")
         now = utc_now()
         task = Task(
             id="",
@@ -284,11 +278,6 @@ class TaskWrites(TransactionCore):
         return len(chosen)
 
     def _settle(self, suggestion: Suggestion, **values: Any) -> None:
-        if not self._run("SELECT 1 FROM suggestions WHERE id = ?", (suggestion.id,)).fetchone():
-            raise NotFound(
-                f"{suggestion.task_id} has no suggestion {suggestion.rank}.",
-                hint=f"`navigator task show {suggestion.task_id}` lists them.",
-            )
         self._update("suggestions", suggestion.id, encoded(Suggestion, values))
 
     def _state_event(self, task: str, current: TaskState, to: TaskState, data: Mapping[str, Any]) -> None:

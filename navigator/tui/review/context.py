@@ -127,9 +127,9 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
 
 
 def _written(reader: Reader, version: Proposal, looks: Sequence[Look]) -> list[str]:
-    from navigator.sheet.writing import agent_words, looks_words, mended_words, turns_of
+    from navigator.sheet.writing import agent_words, looks_words, turns_of
 
-    said = agent_words(turns_of(reader, version)), looks_words(looks), mended_words(reader, version)
+    said = agent_words(turns_of(reader, version)), looks_words(looks)
     return [words for words in said if words]
 
 
