@@ -19,6 +19,9 @@ from pathlib import Path
 from benchmarks.size import sized
 
 ROUNDS = sized(1, 15, 40)
+UNCOUNTED = sized(0, 1, 1)
+"""First rounds, which warm the caches."""
+PROJECTS, TASKS = sized((1, 1), (3, 6), (3, 6))
 REFERENCE = ("-c", "import click, sqlite3, tomllib")
 COMMANDS = {
     name: ("-m", "navigator", *name.split()) for name in ("status", "proposals", "diff P1", "task list")
@@ -36,11 +39,15 @@ def main() -> None:
     sys.path.insert(0, str(Path(__file__).parent.parent))
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
     with tempfile.TemporaryDirectory() as folder:
-        demo = ("-m", "navigator", "demo", "--headless", "--projects", "3", "--tasks", "6", "--state")
-        subprocess.run([sys.executable, *demo, folder], check=True, capture_output=True)
+        demo = ["-m", "navigator", "demo", "--headless", "--projects", str(PROJECTS), "--tasks", str(TASKS)]
+        subprocess.run(
+            [sys.executable, *demo, "--time-scale", "0", "--state", folder], check=True, capture_output=True
+        )
         os.environ |= {"NAVIGATOR_STATE": folder, "XDG_CONFIG_HOME": f"{folder}/none"}
-        times = [[taken(words) for words in (REFERENCE, *COMMANDS.values())] for _ in range(rounds + 1)][1:]
-    reference, *found = (statistics.median(column) for column in zip(*times, strict=True))
+        times = [
+            [taken(words) for words in (REFERENCE, *COMMANDS.values())] for _ in range(UNCOUNTED + rounds)
+        ]
+    reference, *found = (statistics.median(column) for column in zip(*times[UNCOUNTED:], strict=True))
     print(f"median of {rounds}, ms")
     print(f"  {'import click, sqlite3, tomllib':<32} {1000 * reference:6.0f}")
     for name, seconds in zip(COMMANDS, found, strict=True):

@@ -61,10 +61,11 @@ def change_of(clone: Path, base: str, commit: str) -> Change:
 
 
 def own_repository(folder: Path) -> Path:
-    """A repository with eight fixes and their tests."""
-    wrong = {f"m{number}.py": b"def f(x):\n    return x\n" for number in range(8)}
+    """A repository with fixes and their tests."""
+    fixes = sized(2, 8, 8)
+    wrong = {f"m{number}.py": b"def f(x):\n    return x\n" for number in range(fixes)}
     made = make_repository(folder, wrong | {"test_none.py": b"import unittest\n"})
-    for number in range(8):
+    for number in range(fixes):
         (made / f"m{number}.py").write_text(f"def f(x):\n    return x + {number + 1}\n")
         (made / f"test_m{number}.py").write_text(
             f"import unittest\nfrom m{number} import f\n\n\nclass T(unittest.TestCase):\n"

@@ -25,7 +25,9 @@ from pathlib import Path
 from benchmarks.size import sized
 from benchmarks.tui_startup import BARE, OURS
 
-PROJECTS, TASKS, SECONDS = sized((1, 1, 3), (24, 36, 60), (24, 36, 600))
+PROJECTS, TASKS, SECONDS = sized((1, 1, 1), (24, 36, 60), (24, 36, 600))
+PAUSE, REST = sized((0.1, 0.5), (1, 5), (1, 5))
+"""Seconds after each key, and after the last."""
 KEYS = [
     "j",
     "k",
@@ -89,6 +91,7 @@ def main() -> None:
     sys.path.insert(0, str(Path(__file__).parent.parent))
     with tempfile.TemporaryDirectory() as folder:
         demo = ["demo", "--headless", "--projects", str(PROJECTS), "--tasks", str(TASKS), "--state", folder]
+        demo += sized(["--time-scale", "0"], [], [])
         subprocess.run([sys.executable, "-m", "navigator", *demo], check=True, capture_output=True)
         os.environ |= {"NAVIGATOR_STATE": folder, "NAVIGATOR_CONFIG": f"{folder}/demo.toml"}
         run = [sys.executable, "-m", "navigator", "run"]
@@ -101,8 +104,8 @@ def main() -> None:
             processes["the screens"] = screens
             for key in KEYS:
                 os.write(ours, SENT.get(key, key).encode())
-                drain([its, ours], 1)
-            drain([its, ours], 5)
+                drain([its, ours], PAUSE)
+            drain([its, ours], REST)
             before = {name: spent(process) for name, process in processes.items()}
             drain([its, ours], SECONDS)
             print(f"over {SECONDS} s, {PROJECTS} projects, {TASKS} tasks")

@@ -30,9 +30,10 @@ from tui_startup import OURS, first_paint
 
 from benchmarks.size import sized
 
-PROPOSALS = sized(2_000, 10_000, 100_000)
-OPEN = 1_200
+PROPOSALS = sized(400, 10_000, 100_000)
+OPEN = sized(100, 1_200, 1_200)
 """Newest proposals without a decision: revisions apart, those of 900 tasks."""
+ROUNDS = sized(1, 5, 5)
 PROJECTS = 24
 _EDITS = '[{"path":"src/thing/module.py","rung":"exact"},{"path":"tests/test_module.py","rung":"%s"}]'
 _CHECKS = (
@@ -280,17 +281,17 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
     }
 
 
-def best(work: Callable[[], object], rounds: int = 5) -> tuple[float, float]:
+def best(work: Callable[[], object]) -> tuple[float, float]:
     """Seconds of the wall and of this process, each of its fastest run."""
     taken = []
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         began, cpu = time.perf_counter(), time.process_time()
         work()
         taken.append((time.perf_counter() - began, time.process_time() - cpu))
     return min(wall for wall, _ in taken), min(cpu for _, cpu in taken)
 
 
-def first_picture(state: Path, rounds: int = 5) -> tuple[float, float]:
+def first_picture(state: Path) -> tuple[float, float]:
     """Seconds of the wall and of the process until the deck shows a proposal, each of the fastest start."""
     os.environ |= {
         "NAVIGATOR_STATE": str(state),
@@ -298,7 +299,7 @@ def first_picture(state: Path, rounds: int = 5) -> tuple[float, float]:
         "COLORTERM": "truecolor",
     }
     taken = []
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         wall = first_paint(OURS, b"Thing")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)

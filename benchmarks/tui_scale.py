@@ -24,7 +24,7 @@ from benchmarks.size import CHOSEN, sized
 SIZE = (160, 50)
 ACTIONS = ("down", "down", "half_page_down", "up", "last", "up", "first", "down", "page_down", "half_page_up")
 ROUNDS = sized(1, 8, 8)
-PROJECTS, PROPOSALS = sized((25, 40), (1_000, 10_000), (1_000, 10_000))
+PROJECTS, PROPOSALS = sized((25, 32), (1_000, 10_000), (1_000, 10_000))
 LINES = sized(200, 50_000, 50_000)
 LIMIT_MB = 150
 
@@ -44,7 +44,7 @@ async def key_to_paint(folder: Path, *, projects: int, proposals: int) -> tuple[
         while not app.snapshot.loaded or len(app.snapshot.inbox) != proposals:
             await pilot.pause(0.01)
         loaded = time.perf_counter() - began
-        for _ in range(20):  # until the first counting of rates is over
+        for _ in range(sized(2, 20, 20)):  # until the first counting of rates is over
             await pilot.pause(0.1)
         taken: list[float] = []
         for _ in range(ROUNDS):
@@ -78,7 +78,7 @@ async def hold_diff(folder: Path) -> None:
         view.focus()
         for key in ("G", "g", "ctrl+d", "pagedown"):
             await pilot.press(key)
-            await pilot.pause(0.3)
+            await pilot.pause(sized(0.05, 0.3, 0.3))
         resident = next(
             line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS")
         )

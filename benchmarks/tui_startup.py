@@ -25,6 +25,8 @@ from pathlib import Path
 from benchmarks.size import sized
 
 ROUNDS = sized(1, 5, 9)
+UNCOUNTED = sized(0, 1, 1)
+"""First rounds, which warm the caches of the file system."""
 BARE = """
 from textual.app import App
 from textual.widgets import DataTable, Footer, Header, OptionList, Static
@@ -81,15 +83,14 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
     with tempfile.TemporaryDirectory() as folder:
         fill(Path(folder))
-        # The first of each warms the caches of the file system and is not counted.
         pairs = [
             (
                 first_paint(BARE, b"BAREPAINTED"),
                 first_paint(OURS, b"PROJECTS"),
                 first_paint(OURS, b"aurora-api"),
             )
-            for _ in range(rounds + 1)
-        ][1:]
+            for _ in range(UNCOUNTED + rounds)
+        ][UNCOUNTED:]
     bare, painted, filled = (statistics.median(times) for times in zip(*pairs, strict=True))
     print(f"first paint, median of {rounds}, ms")
     print(f"  bare Textual app, five widgets   {1000 * bare:7.0f}")

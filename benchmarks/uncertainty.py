@@ -60,7 +60,7 @@ def rehearsed(folder: Path, *, telling: bool, tasks: int) -> tuple[Relation, ...
 
 def main() -> None:
     """Both rehearsals."""
-    tasks = int(sys.argv[1]) if len(sys.argv) > 1 else sized(4, 40, 160)
+    tasks = int(sys.argv[1]) if len(sys.argv) > 1 else sized(2, 40, 160)
     with tempfile.TemporaryDirectory() as folder:
         for telling in (True, False):
             found = rehearsed(Path(folder) / str(telling), telling=telling, tasks=tasks)

@@ -33,7 +33,7 @@ FIGURES = {
     "own_cost": r"[1-9]\d* landed(.|\n)*[\d.]+ times the bare calls",
     "read_ahead": r"ratio cold / warm: [\d.]+|nothing to compare",
     "repo_map": r"cold .*[\d.]+ times the reference",
-    "speculation": r"c \d+, v \d+;(.|\n)*rejected [+-][\d.]+%",
+    "speculation": r"rejected [+-][\d.]+%",
     "store_scale": r"deck: first picture .*[\d.]+ times the reference",
     "swap": r"ratio [\d.]+|Not measured: ",
     "syntax_gate": r"ratio [\d.]+",

@@ -65,18 +65,7 @@ def swap_words(reader: Reader) -> str:
     """What it takes to have the reviewer loaded now, in a sentence."""
     if reader.meta("resident", str) in (Role.REVIEWER.value, "both"):
         return "The reviewer is loaded: no swap."
-    there, back, known = swap_seconds(reader)
-    return f"It is not loaded: a swap of {there:.1f} s there and {back:.1f} s back ({known})."
-
-
-def swap_seconds(reader: Reader) -> tuple[float, float, str]:
-    """There and back, from this machine's own swaps where there are some, and where the figures are from."""
-    from navigator.config.settings import load_settings
-    from navigator.sheet.finish import measured_figures
-
-    figures, measured = measured_figures(reader, load_settings().swap)
-    known = "measured medians" if {"swap_in", "swap_back"} <= set(measured) else "published times"
-    return figures.swap_in, figures.swap_back, "simulated" if reader.rehearsal else known
+    return "It is not loaded: a swap there and one back."
 
 
 # The exam

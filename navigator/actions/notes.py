@@ -117,7 +117,7 @@ WORDS = {Judgement.RIGHT: "right", Judgement.WRONG: "wrong", Judgement.NOT_WORTH
 class JudgeFinding(Verb):
     """A finding by its number (from 1) among those of a proposal; `judgement` None takes an earlier word back.
 
-    Without a proposal, `precedent` is dropped. Allowed at any time: it blocks nothing and changes no verdict.
+    Without a proposal: `precedent` is dropped. Allowed at any time: it blocks nothing and changes no verdict.
     """
 
     op = "finding.judge"

@@ -1,8 +1,7 @@
 """What a task's writer would be shown, or was shown: the conductor's own prompt, rendered and not sent.
 
 Nothing is pinned and no state changes. A task that has begun is shown on its base; a waiting one on the base that it would
-begin on now. A project whose base is the checkout needs a snapshot for that, which takes the lock; while a
-conductor holds it, HEAD is used instead of the snapshot, and `base_note` says so.
+begin on now; `base_note` says which.
 """
 
 from __future__ import annotations
@@ -14,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.context.pack import ContextFile
-from navigator.git.facts import WORKTREE, read_base, read_facts
+from navigator.git.facts import read_base
 from navigator.git.private import PrivateRepo, is_commit_id
-from navigator.git.snapshot import take_snapshot
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message
 from navigator.journey.dependencies import Prompting, at_home
@@ -25,7 +23,7 @@ from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.journey.prompts.material import Material
 from navigator.journey.review import plan_review, prompt_dependencies
 from navigator.journey.subject import read_subject
-from navigator.model.errors import Conflict, UsageError
+from navigator.model.errors import UsageError
 from navigator.model.models import Project, Task
 from navigator.model.states import Role
 
@@ -39,7 +37,6 @@ def preview(
     store: Reader,
     identifier: str,
     *,
-    budget: int | None = None,
     prompts: PromptLibrary | None = None,
 ) -> tuple[Material, dict[str, Any]]:
     """The prompt that opens a task's next attempt, or opened its current one, and how it came about, as JSON has it.
@@ -47,7 +44,6 @@ def preview(
     `pieces` are all parts in the prompt's order; their tokens and those of the delimiters add up to the prompt's tokens.
 
     Args:
-        budget: tokens of context, instead of the usual aim.
         prompts: templates to be used instead of those in use.
 
     Raises:
@@ -57,13 +53,13 @@ def preview(
     project = store.project(task.project_id)
     with at_home(project):
         private = PrivateRepo.open(paths.private, project)
-        base, note = _base(paths, task.based(project), task, private)
+        base, note = _base(task.based(project), task)
     deps = Prompting(settings)
     if prompts is not None:
         deps.prompts = prompts
     writer = store.wrote(task.id) or settings.routing.writer(task.kind, task.complexity)
     source = TreeSource(private, base, project)
-    made = prompt_for(deps, source, task, project, writer, budget)
+    made = prompt_for(deps, source, task, project, writer)
     context = made.context
     return Material(task, source, made, writer=writer), {
         "task": task.id,
@@ -85,21 +81,12 @@ def preview(
     }
 
 
-def _base(paths: StatePaths, project: Project, task: Task, private: PrivateRepo) -> tuple[str, str]:
+def _base(project: Project, task: Task) -> tuple[str, str]:
     if task.base_commit:
         return task.base_commit, "the base of this attempt"
     if is_commit_id(project.base):
         return project.base, "the change that it is to fix"
-    if project.base != WORKTREE:
-        return read_base(project.path, project.base), "the base it would begin on now"
-    from navigator.actions.alone import locked_dependencies
-
-    facts = read_facts(project.path)
-    try:
-        with locked_dependencies(paths):
-            return take_snapshot(private, facts).commit, "the checkout as it is now"
-    except Conflict:
-        return facts.head_commit, "HEAD, without the uncommitted work: a conductor is running"
+    return read_base(project.path, project.base), "the base it would begin on now"
 
 
 def _pieces(deps: Prompting, made: Prompted, task: Task) -> list[dict[str, Any]]:

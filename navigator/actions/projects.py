@@ -255,15 +255,11 @@ def require_base(facts: RepoFacts, base: str) -> None:
     """Refuse a base that is not there now, not when the first task fails.
 
     Raises:
-        NavigatorError: no such branch, or "worktree" of a bare repository.
+        NoCommit: no such branch.
     """
-    from navigator.git.facts import WORKTREE, resolve_base
-    from navigator.git.snapshot import require_worktree
+    from navigator.git.facts import resolve_base
 
-    if base == WORKTREE:
-        require_worktree(facts)
-    elif base:
-        resolve_base(facts, base)
+    resolve_base(facts, base)
 
 
 def _free_name(wanted: str, taken: set[str]) -> str:
@@ -333,7 +329,7 @@ class CheckProject(Verb):
         setup = await check_setup(deps, project)
 
         def pinned() -> tuple[str, str]:
-            base = new_base(setup.project, setup.private)
+            base = new_base(setup.project)
             return base, setup.private.pin_base(base)
 
         async with deps.project_lock(project.id):

@@ -50,11 +50,10 @@ class AddReview(Verb):
 
         project = deps.reader.project(self.project)
         wanted = WantedReview(self.ref.strip(), self.branch.strip(), self.staged, self.worktree, self.each)
-        base = "" if project.base == "worktree" else project.base
         queued = await queue_changes(
             deps,
             project,
-            lambda private, facts: find_changes(private, facts, wanted, base),
+            lambda private, facts: find_changes(private, facts, wanted, project.base),
             priority=self.priority,
         )
         if not queued.tasks:
@@ -175,13 +174,12 @@ def _findings(proposal: Proposal) -> list[Finding]:
 def _branch(deps: Dependencies, read: Task) -> tuple[str, bool]:
     """The branch that holds the change now ("": uncommitted work, or no branch does), and whether it is the project's base."""
     from navigator.git.existing import branch_with
-    from navigator.git.facts import WORKTREE, read_facts, resolve_base
+    from navigator.git.facts import read_facts, resolve_base
 
     project = deps.project(read.project_id)
     facts = read_facts(project.path)
-    base = "" if project.base == WORKTREE else project.base
-    branch = branch_with(facts, read.head, base)
-    return branch, bool(branch) and resolve_base(facts, base)[0] == f"refs/heads/{branch}"
+    branch = branch_with(facts, read.head, project.base)
+    return branch, bool(branch) and resolve_base(facts, project.base)[0] == f"refs/heads/{branch}"
 
 
 def _task_text(read: Task, findings: list[Finding], said: str) -> str:

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from navigator.client.errors import ServingError
@@ -45,42 +44,6 @@ class RpcError(Exception):
         super().__init__(self.words)
 
 
-@dataclass
-class Said:
-    """What an agent told during a turn.
-
-    Attributes:
-        text: its words, without its thoughts.
-        tools: calls of its tools by kind (read, edit, execute, …).
-        paths: what its reading tools named, as it spelled it: untrusted.
-    """
-
-    text: str = ""
-    tools: Counter[str] = field(default_factory=Counter)
-    paths: set[str] = field(default_factory=set)
-    _calls: dict[str, str] = field(default_factory=dict)
-
-    def update(self, update: Mapping[str, Any]) -> None:
-        """Take one `session/update`."""
-        kind = update.get("sessionUpdate")
-        content = update.get("content")
-        if kind == "agent_message_chunk" and isinstance(content, dict) and len(self.text) < KEPT_TEXT:
-            self.text += safe_text(str(content.get("text") or ""))
-        elif kind in ("tool_call", "tool_call_update"):
-            self._tool(update)
-
-    def _tool(self, update: Mapping[str, Any]) -> None:
-        name = str(update.get("toolCallId"))[:200]
-        if name not in self._calls and len(self._calls) < 10_000:
-            self._calls[name] = str(update.get("kind") or "other")[:20]
-            self.tools[self._calls[name]] += 1
-        if self._calls.get(name) == "read":
-            places = update.get("locations")
-            for place in places if isinstance(places, list) else ():
-                if isinstance(place, dict) and isinstance(place.get("path"), str) and len(self.paths) < 1000:
-                    self.paths.add(place["path"])
-
-
 def grant(params: Mapping[str, Any]) -> dict[str, Any]:
     """Say yes once. The sandbox decides what the agent's tools can reach."""
     options = params.get("options")
@@ -96,18 +59,21 @@ class AgentPipes:
     """One agent's pipes. Belongs to one event loop; `listen` runs beside whoever asks.
 
     Args:
-        on_update: called after each thing the agent tells.
+        on_text: called with the characters it has written so far, after each piece.
+
+    Attributes:
+        text: the agent's words in this turn, without its thoughts.
     """
 
     def __init__(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        on_update: Callable[[Said], None] = lambda said: None,
+        on_text: Callable[[int], None] = lambda characters: None,
     ) -> None:
-        self.said = Said()
+        self.text = ""
         self._reader, self._writer = reader, writer
-        self._on_update = on_update
+        self._on_text = on_text
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._last = 0
         self._over: BaseException | None = None
@@ -182,12 +148,18 @@ class AgentPipes:
         elif number is None:
             update = params.get("update")
             if method == "session/update" and isinstance(update, dict):
-                self.said.update(update)
-                self._on_update(self.said)
+                self._told(update)
         elif method == "session/request_permission":
             await self._send({"id": number, "result": grant(params)})
         else:
             await self._send({"id": number, "error": {"code": -32601, "message": "method not found"}})
+
+    def _told(self, update: Mapping[str, Any]) -> None:
+        content = update.get("content")
+        if update.get("sessionUpdate") == "agent_message_chunk" and isinstance(content, dict):
+            if len(self.text) < KEPT_TEXT:
+                self.text += safe_text(str(content.get("text") or ""))
+            self._on_text(len(self.text))
 
     def _answered(self, number: Any, message: Mapping[str, Any]) -> None:
         future = self._waiting.get(number) if isinstance(number, int) else None
@@ -213,6 +185,11 @@ class Introduced:
 
     name: str
     version: str
+
+    @property
+    def words(self) -> str:
+        """`Qwen Code 0.24.4`."""
+        return f"{self.name or 'unnamed'} {self.version}".strip()
 
 
 async def introduce(link: AgentPipes) -> Introduced:

@@ -48,12 +48,10 @@ _AGENT = Person("Navigator", "agent@navigator.invalid")
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What an agent made of its copy: changes by path; what cannot be taken, as (path, sentence); and the names of
-    by-products of tools that are left out."""
+    """What an agent made of its copy: changes by path, and what cannot be taken, as (path, sentence)."""
 
     changes: dict[str, FileChange]
     problems: tuple[tuple[str, str], ...] = ()
-    byproducts: tuple[str, ...] = ()
 
 
 class Checkout:
@@ -130,16 +128,14 @@ class Checkout:
             raise AgentFailed(f"The agent left more than {_MOST_ENTRIES} files.") from None
         finally:
             os.close(top)
-        named = tuple(sorted({name for name in ignored.values() if name}))
-        return Changed({} if found.problems else found.changes, tuple(found.problems), named)
+        return Changed({} if found.problems else found.changes, tuple(found.problems))
 
-    def _ignored(self, paths: Collection[str], ignores: Mapping[str, bytes]) -> dict[str, str]:
-        """Those of `paths` that these `.gitignore` files name, by path, each with the name of the by-product that it is, ""
-        where it is none. git sees copies of them, never the agent's folder.
-        """
+    def _ignored(self, paths: Collection[str], ignores: Mapping[str, bytes]) -> set[str]:
+        """Those of `paths` that these `.gitignore` files name, or that are by-products of tools. git sees copies of the files,
+        never the agent's folder."""
         feed = b"".join(path_bytes(path) + b"\0" for path in paths)
         if not feed:
-            return {}
+            return set()
         above = {path[: at + 1] for path in paths for at, sign in enumerate(path) if sign == "/"} | {""}
         with tempfile.TemporaryDirectory(prefix="ignores-", dir=self._private.work_folder()) as folder:
             for path, content in {".gitignore": b"", **ignores}.items():
@@ -147,14 +143,9 @@ class Checkout:
                     write_file(Path(folder), path, content if "/" in path else _BYPRODUCTS + content)
             # With the private repository's configuration, not the copy's, which may name programs.
             git = Git(self._private.git_dir, work_tree=Path(folder), outside=self._private.git.outside)
-            words = ("check-ignore", "-v", "-z", "--stdin", "--no-index")
-            out = iter(git.run(*words, input=feed, check=False).stdout.split(b"\0"))
-        ours = _BYPRODUCTS.count(b"\n")
-        return {
-            path_text(path): path_text(rule) if source == b".gitignore" and int(line) <= ours else ""
-            for source, line, rule, path in zip(out, out, out, out, strict=False)
-            if not rule.startswith(b"!")
-        }
+            words = ("check-ignore", "-z", "--stdin", "--no-index")
+            out = git.run(*words, input=feed, check=False).stdout
+        return {path_text(path) for path in out.split(b"\0") if path}
 
 
 class _Reading:

@@ -1,6 +1,6 @@
 """One agent at work: started in the sandbox on its copy of the project, prompted, watched, and ended with all it started.
 
-`try_agent` finds out whether the agent of the settings can be started here and reaches the model: by doing it.
+`try_agent` finds out whether the agent of the settings can be started here: by doing it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from navigator.agents import acp
-from navigator.agents.acp import AgentFailed, AgentPipes, AgentUnavailable, Introduced, Said
-from navigator.agents.forwarder import CallJournal, Forwarder, Reply
+from navigator.agents.acp import AgentFailed, AgentPipes, AgentUnavailable, Introduced
+from navigator.agents.forwarder import CallJournal, Forwarder
 from navigator.agents.profiles import PORT, Endpoint, Launch, launch_for
 from navigator.client.client import ModelClient
 from navigator.config.guarded import write_file
@@ -90,7 +90,7 @@ class PromptTurn:
     """What one prompt led to: why it stopped, what was said, and how long it took."""
 
     stopped: str
-    said: Said
+    said: str
     seconds: float
 
 
@@ -137,10 +137,10 @@ class AgentSession:
             ServingError: the generator's server does not answer, or the agent asks for a login.
         """
         link = self._running.link
-        link.said = Said()
+        link.text = ""
         began = time.monotonic()
         stopped = await self._running.first(acp.prompt(link, self.name, text))
-        return PromptTurn(stopped, link.said, time.monotonic() - began)
+        return PromptTurn(stopped, link.text, time.monotonic() - began)
 
 
 @asynccontextmanager
@@ -150,14 +150,14 @@ async def opened(
     place: AgentPlace,
     sandbox: Sandbox,
     forwarder: Forwarder,
-    on_update: Callable[[Said], None] = lambda said: None,
+    on_text: Callable[[int], None] = lambda characters: None,
 ) -> AsyncIterator[AgentSession]:
     """Start an agent, open its session, and end it with everything it started.
 
     Raises:
         AgentUnavailable: it cannot be started, or wants what nobody can give. AgentFailed: it ended.
     """
-    running = await _start(settings, endpoint, place, sandbox, forwarder, on_update)
+    running = await _start(settings, endpoint, place, sandbox, forwarder, on_text)
     begun = polite = False
     try:
         async with asyncio.timeout(START_SECONDS):
@@ -188,7 +188,7 @@ async def _start(
     place: AgentPlace,
     sandbox: Sandbox,
     forwarder: Forwarder,
-    on_update: Callable[[Said], None],
+    on_text: Callable[[int], None],
 ) -> Running:
     if not sandbox.works:
         raise AgentUnavailable(f"An agent runs in the sandbox only: {sandbox.reason}.", hint=sandbox.hint)
@@ -215,7 +215,7 @@ async def _start(
     finally:
         os.close(descriptor)
     out, into, people = await process.streams()
-    running = Running(process, AgentPipes(out, into, on_update), out, people, forwarder)
+    running = Running(process, AgentPipes(out, into, on_text), out, people, forwarder)
     try:
         running.look_after(UsageWatch(process.pid, limits, place.scratch, time.monotonic()))
         async with asyncio.timeout(START_SECONDS):
@@ -397,65 +397,22 @@ def _status(code: int) -> str:
     return f"exit status {code}" if code >= 0 else f"signal {-code}"
 
 
-_QUESTION = "Answer with the one word: ready. Use no tool and read no file."
-_MINUTES = 2.0
-_REQUESTS = 8
+async def try_agent(settings: Settings) -> str:
+    """Start the agent once and end it again; returns its name and version. The model is asked nothing.
 
-
-@dataclass(frozen=True, slots=True)
-class TrialResult:
-    """What a trial found.
-
-    Attributes:
-        agent: its name and version, as it told them; "" where it did not start.
-        reached: requests that the model answered; None where the generator is not loaded, so that none was sent.
-        problem: why it did not start, or did not reach the model; "" where it did.
-        hint: what to do about it.
-    """
-
-    agent: str = ""
-    reached: int | None = None
-    problem: str = ""
-    hint: str = ""
-
-
-class _Counted(CallJournal):
-    """Keeps nothing but how many requests were answered."""
-
-    answered = 0
-
-    def end(self, number: int, reply: Reply) -> None:
-        self.answered += reply.outcome == "ok"
-
-
-async def try_agent(settings: Settings, *, ask: bool) -> TrialResult:
-    """Start the agent once and end it again.
-
-    Args:
-        ask: send it one question too, which the generator's model has to answer.
+    Raises:
+        AgentUnavailable: it cannot be started, or wants what nobody can give.
     """
     server = settings.generator
-    agent = server.agent.model_copy(update={"minutes": _MINUTES})
     scratch = Path(tempfile.mkdtemp(prefix="navigator-agent-"))
     project = Project(id=0, name="doctor", path=str(scratch / "tree"))
     place = AgentPlace(project, furnish(project, ()), scratch)
     place.tree.mkdir()
     endpoint = Endpoint(server.model, server.context_tokens, server.max_tokens)
-    journal, name = _Counted(), ""
     try:
         async with ModelClient(server) as client:
-            forwarder = Forwarder(client, journal, most=_REQUESTS)
-            async with opened(agent, endpoint, place, probe(), forwarder) as session:
-                name = f"{session.who.name or 'unnamed'} {session.who.version}".strip()
-                if not ask:
-                    return TrialResult(name)
-                await session.prompt(_QUESTION)
-            if not journal.answered:
-                words = forwarder.last_error or "it asked for nothing"
-                said = f"it does not reach the model: {words}"
-                return TrialResult(name, 0, said, "docs/agents.md: its `env`.")
-            return TrialResult(name, journal.answered)
-    except NavigatorError as error:
-        return TrialResult(name, journal.answered if name else None, error.message, error.hint)
+            forwarder = Forwarder(client, CallJournal(), most=0)
+            async with opened(server.agent, endpoint, place, probe(), forwarder) as session:
+                return session.who.words
     finally:
         remove(scratch)

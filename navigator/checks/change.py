@@ -1,15 +1,13 @@
-"""What the texts of a change say about it: tests that go, how tests are run, secrets that come; for the path policy."""
+"""What the texts of a change say about it: tests that go, secrets that come; for the path policy."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
-from navigator.checks.removed_tests import MOST_BYTES, FileText, changed_settings, removed_tests
+from navigator.checks.removed_tests import MOST_BYTES, FileText, removed_tests
 from navigator.git.diffs import ABSENT, RawChange
 from navigator.git.runner import GitError
-from navigator.model import patterns
 from navigator.model.models import PolicyItem
 from navigator.model.secrets import find_secret
 from navigator.model.states import PolicyAction
@@ -17,7 +15,6 @@ from navigator.model.text import safe_line
 from navigator.process.bounded import WorkerLost, run_bounded
 
 REMOVED_TESTS = "removed_tests"
-TEST_SETTINGS = "test_settings"
 SECRETS_ADDED = "secrets_added"
 UNEXAMINED = "unexamined"
 
@@ -73,12 +70,8 @@ def content_items(
 def text_items(files: Sequence[FileText]) -> list[PolicyItem]:
     """The same, of texts that were read."""
     items = [confirm(REMOVED_TESTS, path, words) for path, words in removed_tests(files).items()]
-    for file in files:
-        if settings := changed_settings(file):
-            items.append(confirm(TEST_SETTINGS, file.path, settings))
-        if secret := added_secret(file.old, file.new):
-            items.append(confirm(SECRETS_ADDED, file.path, f"adds a secret: {secret}"))
-    return items
+    found = ((file.path, added_secret(file.old, file.new)) for file in files)
+    return items + [confirm(SECRETS_ADDED, path, f"adds a secret: {words}") for path, words in found if words]
 
 
 def _characters(files: Sequence[FileText]) -> int:
@@ -90,27 +83,7 @@ def confirm(rule: str, path: str, detail: str) -> PolicyItem:
     return PolicyItem(rule=rule, path=path, action=PolicyAction.CONFIRM, detail=safe_line(detail)[:400])
 
 
-# Keys and passwords that a change adds: private keys, tokens of known providers, and values that look random
-
-_LONGEST_LINE = 1_000
-_FEWEST_BITS = 3.3
-"""Bits per character: words of a language stay below it, keys of sixteen characters and more above."""
-
-_ASSIGNED = patterns.compile(
-    r"(?i)\b[\w.-]*(?:api_?-?key|secret|token|passw(?:or)?d|passphrase|pwd|credential|private_?-?key|access_?-?key|auth_?-?key"
-    r"|client_?-?secret|signing_?-?key|encryption_?-?key)[\w.-]*[\"']?\s{0,20}(?:[:=]|=>|:=)\s*[\"'`](?P<value>[^\"'`\s]{12,200})[\"'`]"
-)
-_BARE = patterns.compile(
-    r"(?i)^\s*(?:export\s+)?[\w.-]*(?:API_?KEY|SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE_?KEY|ACCESS_?KEY)[\w.-]*\s*[=:]\s*(?P<value>[^\s\"'`#;,]{16,200})\s*$"
-)
-_IN_ADDRESS = patterns.compile(
-    r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@\"']{1,80}:(?P<value>[^/\s:@\"'{}$<>]{6,200})@[\w.-]+",
-    patterns.IGNORECASE,
-)
-_STAND_IN = patterns.compile(
-    r"(?i)example|change_?-?me|placeholder|your[_-]|dummy|sample|fake|test|xxxx|0000|1234567|abcdef|password|secret|redacted"
-    r"|<[^>]*>|\$\{|\{\{|%\(|\*\*\*|\.\.\.|environ|getenv|process\.env|localhost|foobar|lorem"
-)
+# Keys that a change adds: private keys, and tokens of known providers
 
 
 def added_secret(old: str | None, new: str | None) -> str:
@@ -126,38 +99,9 @@ def added_secret(old: str | None, new: str | None) -> str:
         if known[line] > 0:
             known[line] -= 1
         else:
-            added.append((number, line[:_LONGEST_LINE]))
-    if not added:
-        return ""
+            added.append((number, line))
     found = find_secret("\n".join(line for _, line in added).encode("utf-8", "surrogateescape"))
     if found:
         words, place = found
         return f"{words} (line {added[place - 1][0]})"
-    for number, line in added:
-        if _looks_random(line):
-            return f"line {number} looks like a key or a password written into the text"
     return ""
-
-
-def _looks_random(line: str) -> bool:
-    for pattern in (_ASSIGNED, _BARE, _IN_ADDRESS):
-        for match in pattern.finditer(line):
-            value = match["value"]
-            if pattern is _IN_ADDRESS:
-                if not _STAND_IN.search(value):
-                    return True
-            elif not _STAND_IN.search(value) and _random(value):
-                return True
-    return False
-
-
-def _random(value: str) -> bool:
-    """Letters and digits mixed as no word is; paths, addresses, versions and names in code are none."""
-    if len(value) < 16 or patterns.fullmatch(r"[\w.]+\(.*|[a-z]+://.*|[./~].*|[\w-]+(?:\.[\w-]+)+", value):
-        return False
-    kinds = sum(bool(patterns.search(kind, value)) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
-    if kinds < 2 or not patterns.search("[0-9]", value):
-        return False
-    counts = Counter(value)
-    bits = -sum(n / len(value) * math.log2(n / len(value)) for n in counts.values())
-    return bits >= _FEWEST_BITS

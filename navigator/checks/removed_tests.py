@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 
 from navigator.checks.syntax import parse_python
 from navigator.model import patterns
-from navigator.model.json_text import read_json, table
+from navigator.model.json_text import table
 from navigator.model.text import plural
 
 MOST_BYTES = 1_000_000
@@ -216,11 +216,9 @@ class _Language:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """`tests.toml`. `manifests`: file name -> the headers of its sections about tests, and lines about tests in any other."""
+    """`tests.toml`; `languages` by suffix."""
 
     files: patterns.Pattern[str]
-    settings: patterns.Pattern[str]
-    manifests: dict[str, dict[str, patterns.Pattern[str]]]
     languages: dict[str, _Language]
 
 
@@ -229,11 +227,6 @@ def _rules() -> _Rules:
     read = table(__package__, "tests.toml")
     return _Rules(
         patterns.compile(read["files"]),
-        patterns.compile(read["settings"]),
-        {
-            name: {key: patterns.compile(text) for key, text in entry.items()}
-            for name, entry in read["manifest"].items()
-        },
         {
             suffix: _Language(
                 patterns.compile(entry["test"]),
@@ -264,46 +257,3 @@ def _by_patterns(text: str, rules: _Language) -> Tests:
         shape = " ".join(body.replace(name, "", 1).split())
         found.add(name, len(rules.asserts.findall(body)), shape if len(shape) > 60 else "")
     return found
-
-
-# How tests are run
-
-_PACKAGE_KEYS = ("jest", "mocha", "ava", "vitest")
-_PACKAGE_SCRIPT = patterns.compile(r"(?:pre|post)?test(?::[\w:-]+)?")
-
-
-def changed_settings(file: FileText) -> str:
-    """In words, that a file says how the project's tests are run and is changed there; "" where it is not."""
-    if _rules().settings.search(file.path):
-        return "decides how the tests are run" if file.old != file.new else ""
-    if file.old is None:
-        return ""
-    before, after = (_about_tests(file.path, text) for text in (file.old, file.new or ""))
-    return "changes how the tests are run" if before != after else ""
-
-
-def _about_tests(path: str, text: str) -> object:
-    """What a manifest says of how tests are run; the same for manifests that say the same."""
-    name = PurePosixPath(path).name
-    if name == "package.json":
-        return _package_tests(text)
-    about = _rules().manifests.get(name)
-    if about is None:
-        return None
-    kept, inside = [], False
-    for line in text.split("\n"):
-        if line.startswith("["):
-            inside = about["header"].match(line) is not None
-        if line.strip() and (inside or ("anywhere" in about and about["anywhere"].match(line))):
-            kept.append(line.rstrip())
-    return kept
-
-
-def _package_tests(text: str) -> object:
-    try:
-        package = read_json(text)
-        scripts = package.get("scripts", {})
-        told = {name: said for name, said in scripts.items() if _PACKAGE_SCRIPT.fullmatch(name)}
-    except (ValueError, AttributeError):
-        return text  # read by nobody, it says what its letters say
-    return told, [package.get(key) for key in _PACKAGE_KEYS]

@@ -239,9 +239,6 @@ _WHOLE = frozenset({"go", "java", "javascript", "php", "ruby"})
 _MOST_LOST = 2
 """Processes that one answer may wear out: each may take seconds. After that its files pass."""
 
-_FAR = 3
-"""Lines from which on a place is told together with the lines that changed."""
-
 
 class GrammarGate:
     """Judges changes of files, those of one answer or proposal. No process is asked before a file needs one."""
@@ -295,28 +292,18 @@ class GrammarGate:
 
 
 def _fault_words(was: dict[str, Any], now: dict[str, Any], changed: tuple[int, int]) -> str:
-    """The new fault, or the bracket without its other half, that is nearest to what changed; the other one beside it.
+    """The bracket that lost its other half, else the new fault that is nearest to what changed.
 
     Grammars often lose their way only far behind what is wrong.
     """
     known = Counter((what, text) for _, _, what, text in was["faults"])
-    fresh = []
-    for line, column, what, text in now["faults"]:
-        known[what, text] -= 1
-        if known[what, text] < 0:
-            fresh.append((line, column, what))
-    bracket = tuple(now["bracket"]) if now["bracket"] and not was["bracket"] else None
-    places = ([min(fresh, key=lambda place: _distance(place[0], changed))] if fresh else []) + (
-        [bracket] if bracket else []
-    )
-    places.sort(key=lambda place: _distance(place[0], changed))
-    line, column, what = places[0] if places else now["faults"][0][:3]
-    said = f"{line}:{column}: {what}"
-    for other in places[1:]:
-        said += f"; {other[2]} ({other[0]}:{other[1]})"
-    if _distance(line, changed) > _FAR:
-        said += f"; the error may be in the changed lines, {changed[0]} to {changed[1]}"
-    return said
+    known.subtract((what, text) for _, _, what, text in now["faults"])
+    fresh = [fault for fault in now["faults"] if known[fault[2], fault[3]] < 0] or now["faults"]
+    place = min(fresh, key=lambda fault: _distance(fault[0], changed))
+    if now["bracket"] and not was["bracket"]:
+        place = now["bracket"]
+    line, column, what = place[:3]
+    return f"{line}:{column}: {what}"
 
 
 def _distance(line: int, changed: tuple[int, int]) -> int:

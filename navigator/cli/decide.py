@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 
@@ -272,15 +272,14 @@ def finding(
         note: Why; of a wrong finding it makes a precedent.
         withdraw: Take back what you said of it, or drop the precedent.
         list_: Show the precedents of a project.
-        precedent: Drop (--withdraw) one, by its number in that list.
+        precedent: Drop (--withdraw) this one.
     """
     if sum(one is not None for one in (proposal, list_, precedent)) != 1:
         raise UsageError("Name a finding, or one of --list and --precedent.")
     if list_:
-        held = _held(list_)
-        output.show({"precedents": held}, lambda _: _list_precedents(list_, held))
-    elif withdraw == bool(judgement):
-        raise UsageError("Say right, wrong or not-worth-it, or --withdraw; of a --precedent, --withdraw.")
+        _list_precedents(list_)
+    elif withdraw == bool(judgement) or (precedent and not withdraw):
+        raise UsageError("Say right, wrong or not-worth-it, or --withdraw.")
     else:
         verb = JudgeFinding(
             proposal=proposal or "",
@@ -292,17 +291,17 @@ def finding(
         session.carry_out(verb)
 
 
-def _held(name: str) -> list[dict[str, Any]]:
-    """A project's precedents."""
+def _list_precedents(name: str) -> None:
     with session.reading() as store:
-        found = store.precedents(store.project(name).id)
+        held = store.precedents(store.project(name).id)
+
+    def text(_: object) -> None:
+        if not held:
+            output.say(f"{name} has no precedents. `navigator finding P… N wrong --note TEXT` makes one.")
+        for one in held:
+            about = f"{one.criterion.value} {one.path}: {one.message}"
+            output.prose(about, "    ", first=f"{one.id:>3} ")
+            output.prose(one.note, "    you: ")
+
     shown = {"id", "criterion", "path", "quote", "message", "note"}
-    return [one.model_dump(mode="json", include=shown) for one in found]
-
-
-def _list_precedents(name: str, held: list[dict[str, Any]]) -> None:
-    if not held:
-        output.say(f"{name} has no precedents. `navigator finding P… N wrong --note TEXT` makes one.")
-    for one in held:
-        output.prose(f"{one['criterion']} {one['path']}: {one['message']}", "    ", first=f"{one['id']:>3} ")
-        output.prose(one["note"], "    you: ")
+    output.show({"precedents": [one.model_dump(mode="json", include=shown) for one in held]}, text)

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 
@@ -78,7 +78,7 @@ def demo(
 
     def text(_: object) -> None:
         show_session(document, began)
-        _say_untested(document)
+        _say_untested()
         if temporary:
             output.say(
                 "\nNothing is kept. To look at the proposals, run navigator demo in a terminal or with --state DIR."
@@ -91,15 +91,13 @@ def demo(
         shutil.rmtree(paths.root)
 
 
-def _say_untested(document: dict[str, Any]) -> None:
+def _say_untested() -> None:
     """Why no test ran, where the sandbox is the reason, and what to install."""
     from navigator.sandbox.probe import probe
 
-    untested = document["tests"].get("untested", 0)
-    sandbox = probe() if untested else None
-    if sandbox is None or sandbox.works:
-        return
-    output.say(f"{untested} untested: {sandbox.reason}. {sandbox.hint}", fg="yellow")
+    sandbox = probe()
+    if not sandbox.works:
+        output.say(f"Nothing was tested: {sandbox.reason}. {sandbox.hint}", fg="yellow")
 
 
 def _say_how_to_return(paths: StatePaths, *, temporary: bool) -> None:

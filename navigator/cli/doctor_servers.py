@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,14 +10,13 @@ from urllib.parse import urlsplit
 
 from navigator.config.paths import resource_dir
 from navigator.config.settings import ServerSettings, Settings
-from navigator.lab.speculation.decide import to_look_at
 from navigator.model.errors import NavigatorError
 from navigator.model.states import Role
 from navigator.model.text import plural, safe_line
 from navigator.setup.files import read_text, sealed, state_of
 from navigator.setup.install import open_to_others, places_of, program_of_unit, unit_state
 from navigator.setup.plan import model_folder, total_bytes, weight_files
-from navigator.setup.sglang_flags import FIXED, find_sglang, is_vulnerable
+from navigator.setup.sglang_flags import FIXED, is_vulnerable
 from navigator.swap import strategy_class
 from navigator.swap.base import ROLES, Check
 from navigator.swap.gpu import cards, is_local
@@ -100,29 +98,9 @@ def unit_items(settings: Settings, places: Places) -> Iterator[Check]:
             )
         else:
             yield Check(label, "ok", found)
-    yield from _installed_versions(places, (own.generator_unit, own.reviewer_unit))
     if on.read(places.swap_conf) is None:
         hint = f"`{command}` writes it; without it model-swap.sh uses its defaults."
         yield Check("swap.conf", "warn", f"{places.swap_conf} does not exist", hint)
-
-
-def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Check]:
-    """The SGLang that each unit starts, named once if both share it, and what its speculation was decided for."""
-
-    texts = [text for name in units if (text := read_text(places.unit(name), places.on)) is not None]
-    programs = {program_of_unit(text) for text in texts if "sglang" in text}
-    for program in sorted(filter(None, programs)):
-        if not Path(program).name.startswith(("python", "sglang")):
-            continue  # the user's own script: what it starts is unknown
-        with contextlib.suppress(NavigatorError):  # without SGLang the unit fails with its own message
-            found = find_sglang(program, places.on)
-            assert found is not None
-            yield _vulnerable("SGLang", found.version)
-            for text in texts:
-                changed = program_of_unit(text) == program and to_look_at(text, found.version, places.on)
-                if changed:
-                    hint = "Measure again: `navigator lab speculation measure PLAN --write`."
-                    yield Check("speculation", "warn", f"decided for another {changed}", hint)
 
 
 def _check_files(settings: Settings, role: Role, *, units: bool) -> Iterator[Check]:

@@ -84,7 +84,6 @@ def forecast(
             figures = replace(figures, **named, revise_n=known)
             origin = f"{origin}, with {', '.join(sorted(named))} as given"
         left = time_to_finish(store, settings, figures)
-        names = {project.id: project.name for project in store.projects(include_removed=True)}
     result = batch_forecast(batch or settings.batch.target, figures)
     even, best = break_even(figures), best_batch(figures)
     steps = None if revisions is None else task_steps(figures, revisions=revisions)
@@ -93,7 +92,7 @@ def forecast(
         "forecast": asdict(result) | {"source": origin},
         "break_even": even,
         "best_batch": best,
-        "remaining": left and _remaining_document(left, names),
+        "remaining": left,
     }
     if steps is not None:
         seconds = sum(step.seconds for step in steps)
@@ -101,7 +100,7 @@ def forecast(
 
     def text(_: object) -> None:
         if left is not None:
-            _tell_remaining(left, names)
+            _tell_remaining(left)
         output.say(f"Figures: {origin}.")
         _tell_batch(result, figures)
         _tell_even(even, best, figures)
@@ -111,25 +110,14 @@ def forecast(
     output.show(document, text)
 
 
-def _remaining_document(left: Remaining, names: dict[int, str]) -> dict[str, Any]:
-    projects = {names.get(number, str(number)): seconds for number, seconds in left.by_project.items()}
-    return asdict(left) | {"by_project": projects}
-
-
-def _tell_remaining(left: Remaining, names: dict[int, str]) -> None:
+def _tell_remaining(left: Remaining) -> None:
     """When all that is queued waits for the developer."""
     between = f"{output.duration(left.low)} – {output.duration(left.high)}"
-    rows = [("everything", f"{output.duration(left.seconds)} ({between} in 4 of 5 cases)")]
-    if len(left.by_project) > 1:
-        each = sorted(left.by_project.items(), key=lambda item: item[1])
-        rows += [(f"  {names.get(number, number)}", output.duration(seconds)) for number, seconds in each]
-    output.table(rows, f"{plural(left.tasks, 'task')} queued or under way, done in about", "")
     expected = f"{plural(left.swaps, 'swap')} and {plural(left.revisions, 'revision')} expected"
-    output.say(f"{expected}; {left.tokens_per_second:.0f} tokens of changes per second overall.")
-    if left.single_seconds:
-        output.say(
-            f"One model alone would write them in {output.duration(left.single_seconds)}, and nobody would review them."
-        )
+    output.say(
+        f"{plural(left.tasks, 'task')} queued or under way, done in about {output.duration(left.seconds)}"
+        f" ({between} in 4 of 5 cases); {expected}."
+    )
     if left.followed < left.tasks:
         output.say(f"Computed from the first {left.followed} tasks, in proportion.")
     output.say()

@@ -153,24 +153,21 @@ def export(folder: Annotated[Path, Value("DIR")], *, overwrite: bool = False) ->
 
 
 @command(yes=True)
-def forget(
-    *, keep: Annotated[tuple[str, ...], Value(type=click.Choice(KINDS))] = (), unmerged: bool = False
-) -> None:
+def forget(*, keep: Annotated[tuple[str, ...], Value(type=click.Choice(KINDS))] = ()) -> None:
     """Remove what Navigator made on this machine: hooks, branches, systemd units, cached flags, settings, state.
 
-    It lists everything first. Branches that are not merged stay without --unmerged, and what Navigator did not make stays always.
+    It lists everything first. Branches that are not merged stay, and so does what Navigator did not make.
     To remove the program itself, use what installed it, e.g. `pipx uninstall navigator-cascade`.
 
     Args:
         keep: Leave these.
-        unmerged: Also delete branches of landed commits that are not merged.
     """
     paths = StatePaths(state_dir())
     lock = StateLock(paths)
     if paths.root.is_dir() and not lock.acquire(patience=2.0):
         raise Conflict("A conductor is running.", hint="`navigator run --stop` ends it.")
     click.get_current_context().call_on_close(lock.release)  # also where the answer is no
-    found = [one for one in _find_traces(paths, unmerged) if one.kind not in keep]
+    found = [one for one in _find_traces(paths) if one.kind not in keep]
     goes = [one for one in found if not one.kept]
     for one in () if given("--json") else found:
         size = f", {max(1, one.bytes // 1024):,} KiB" if one.bytes else ""
@@ -196,7 +193,7 @@ def forget(
     sys.exit(int(gone < len(goes)))
 
 
-def _find_traces(paths: StatePaths, unmerged: bool) -> list[Trace]:
+def _find_traces(paths: StatePaths) -> list[Trace]:
     from navigator.store.database import open_reader
     from navigator.store.reads.reader import Reader
 
@@ -204,7 +201,7 @@ def _find_traces(paths: StatePaths, unmerged: bool) -> list[Trace]:
         return made_here(paths, None)
     connection = open_reader(paths.database)
     try:
-        return made_here(paths, Reader(connection), unmerged=unmerged)
+        return made_here(paths, Reader(connection))
     finally:
         connection.close()
 

@@ -116,9 +116,6 @@ def _show_outcome(found: Result, baseline: Baseline | None) -> None:
         output.say(safe_text(rest.strip()))
 
 
-_BASES = {"": "the current branch", "worktree": "the checkout with its uncommitted changes"}
-
-
 @command(project)
 def add(
     path: Path,
@@ -134,7 +131,7 @@ def add(
         name: Name of the project; default: the folder's name.
         check: The project's test command, e.g. 'pytest -q'.
         landing: Where approved changes land: a separate branch navigator/…, or the current branch.
-        base: The branch to work from; default: the current one. 'worktree': the checkout with its uncommitted changes.
+        base: The branch to work from; default: the current one.
     """
     place = str(path.expanduser().absolute())
     session.carry_out(AddProject(path=place, name=name, check=check, landing=landing, base=base))
@@ -157,7 +154,7 @@ def set_project(
         path: Where its repository is now. The first commit must be the same.
         check: The project's test command; '' for none.
         landing: Where approved changes land: a separate branch navigator/…, or the current branch.
-        base: The branch to work from; '' for the current one. 'worktree': the checkout with its uncommitted changes.
+        base: The branch to work from; '' for the current one.
         escalate: Let its proposals be sent to the final model when you escalate one, or when one touches a careful path.
         review_branch: Review the new commits of branches such as 'agent/*'; may be repeated. '' for none.
     """
@@ -295,7 +292,7 @@ def show(name: session.ProjectName) -> None:
     }
     lines = [
         f"branch {facts.branch or '(detached)'} at {facts.head_commit[:12]}, {facts.object_format}",
-        f"works from {_BASES.get(held.base, held.base)}",
+        f"works from {held.base or 'the current branch'}",
         f"lands on {'its current branch' if held.landing == 'current' else 'navigator/<day>'}",
         f"check: {held.check or 'none'}",
     ]

@@ -17,8 +17,6 @@ from navigator.model.errors import ConfigError
 from navigator.model.states import Role
 from navigator.model.text import safe_text
 
-LEAST_BUDGET = 1_000
-
 
 def _own() -> PromptLibrary:
     return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
@@ -109,21 +107,16 @@ def _show_trial(trial: dict[str, Any]) -> None:
 
 
 @command()
-def context(
-    ids: TaskIds, *, budget: Annotated[int | None, Value("N", type=click.IntRange(min=LEAST_BUDGET))] = None
-) -> None:
+def context(ids: TaskIds) -> None:
     """Show the prompt of a task: each part with its reason and tokens, and what is left out and why.
 
     Nothing is sent or changed. A waiting task is shown on the base that it would start from now.
-
-    Args:
-        budget: Target size of the context in tokens; 24,000 by default.
     """
     from navigator.actions.preview import preview
 
     paths, settings = state_paths(), load_settings()
     with reading(paths) as store:
-        found = [preview(paths, settings, store, identifier, budget=budget)[1] for identifier in ids]
+        found = [preview(paths, settings, store, identifier)[1] for identifier in ids]
     output.show({"contexts": found}, lambda _: list(map(_show_preview, found)))
 
 

@@ -360,7 +360,7 @@ class OnSettings(Section):
     swap_failed: tuple[str, ...] = ()
     """A swap has failed."""
     run_ended: tuple[str, ...] = ()
-    """A run of the conductor has ended: the account of what happened in it."""
+    """A run of the conductor has ended."""
     timeout_seconds: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
     """Seconds that a command may take; then it is stopped with everything it started."""
 
@@ -428,7 +428,7 @@ class ProjectEntry(Section):
     name: str = ""
     """Name of the project; empty: the folder's name."""
     base: str = ""
-    """Branch or tag that changes are based on; empty: the current branch; "worktree": the checkout with uncommitted work."""
+    """Branch or tag that changes are based on; empty: the current branch."""
     landing: LandingName = "branch"
     """Where approved changes go: "branch" commits to navigator/…, "current" to the current branch."""
     check: str = ""
@@ -459,7 +459,7 @@ class ProjectEntry(Section):
     @classmethod
     def _names_a_base(cls, value: str) -> str:
         if value.startswith("-") or ".." in value or not value.isprintable() or " " in value:
-            raise ValueError('must be the name of a branch or tag, or "worktree"')
+            raise ValueError("must be the name of a branch or tag")
         return value
 
     @property

@@ -26,7 +26,7 @@ from navigator.context.looks import (
     pieces_of,
     read_requests,
 )
-from navigator.context.pack import MAX_FILE_BYTES, Count, excerpt, lines_of, outline
+from navigator.context.pack import MAX_FILE_BYTES, Count, lines_of, outline
 from navigator.context.relevance import GENERATED, rank_files, read_task
 from navigator.context.repomap import RepoMap
 from navigator.git.scope import fits
@@ -46,12 +46,12 @@ SEARCH_OF_ALL = 0.1
 """Share of all tokens for looking that a search may take: it tells where, and the lines that matter are asked for."""
 
 PARTS_OF_ALL = 0.15
-"""Share that a file may take that does not fit whole: what it defines and some parts; its other lines are asked for."""
+"""Share that a file may take that does not fit whole: what it defines and its beginning; its other lines are asked for."""
 
 MOST_BYTES = 4_000_000
 """Of a file of which lines are read. The first prompt, and searches, leave out files far smaller than that."""
 
-_SEARCHED_BYTES = 6 << 20
+_SEARCHED_BYTES = 16 << 20
 _MOST_LISTED = 150
 _MOST_DEFINERS = 6
 _LINES_ABOVE = 4
@@ -194,7 +194,7 @@ class Looker:
         if not missing:
             return self._said(request, LookOutcome.REPEATED, "these lines are shown above.")
         if not request.first and self._cost(lines, missing) > room:
-            return self._read_parts(request, text, min(room, self._at_most(PARTS_OF_ALL)))
+            return self._read_parts(request, lines, missing, min(room, self._at_most(PARTS_OF_ALL)))
         pieces, rest = pieces_of(path, lines, missing, room, self._count)
         above = "the other lines of these are shown above" if missing != [(first, last)] else ""
         cut = f"no room beyond line {rest - 1}: ask for {path}:{rest}-{last}" if rest else ""
@@ -205,18 +205,15 @@ class Looker:
         """What lines of a file take."""
         return sum(self._count("\n".join(lines[a - 1 : b]) + "\n") + DELIMITERS for a, b in ranges)
 
-    def _read_parts(self, request: LookRequest, text: str, room: int) -> LookAnswer:
-        """A file that does not fit: what it defines, and the parts that speak of the task."""
-        path, lines = request.target, lines_of(text)
-        file = self._file(path) or MapFile(path, len(text))
-        drawn, tokens = outline([file], room // 3, self._count)
-        stems = read_task(self._task_text).stems
-        left = room - tokens - DELIMITERS
-        parts = excerpt(file, text, stems, left, self._count, lambda a, b: self.shown.has(path, a, b))
+    def _read_parts(
+        self, request: LookRequest, lines: Sequence[str], missing: Sequence[Lines], room: int
+    ) -> LookAnswer:
+        """A file that does not fit: what it defines, and its first lines that were not shown."""
+        path = request.target
+        file = self._file(path)
+        drawn, tokens = outline([file], room // 3, self._count) if file else ("", 0)
         pieces = [LookPiece(drawn)] if drawn else []
-        for first, shown in parts:
-            missing = self.shown.missing(path, first, first + len(lines_of(shown)) - 1)
-            pieces += pieces_of(path, lines, missing, room, self._count)[0]
+        pieces += pieces_of(path, lines, missing, room - tokens - DELIMITERS, self._count)[0]
         note = f"it has {len(lines)} lines, more than fit; ask for the lines you need: read {path}:FIRST-LAST"
         return self._showing(request, pieces, note, cut=True)
 
@@ -262,14 +259,6 @@ class Looker:
             lines = lines_of(text)
             first = max(1, definition.first - _LINES_ABOVE)
             last = min(len(lines), definition.last + _LINES_BELOW)
-            inside = self._inside(path, definition)
-            if inside and self._count("\n".join(lines[first - 1 : last])) > self._at_most(PARTS_OF_ALL):
-                last = inside[0].first - 1
-                drawn, rest = cut_to([f"{d.first:>5} {d.signature}" for d in inside], left // 2, self._count)
-                pieces += [LookPiece(f"{path}:\n{drawn}")] if drawn else []
-                notes.append(f"it ends at line {definition.last} of {path}; what it defines is listed")
-                notes += [f"{rest} more are not"] if rest else []
-                left = room - sum(self._count(piece.text) + DELIMITERS for piece in pieces)
             missing = self.shown.missing(path, first, last)
             above += not missing
             shown, rest = pieces_of(path, lines, missing, left, self._count)
@@ -284,11 +273,6 @@ class Looker:
             outcome = LookOutcome.REPEATED if above else LookOutcome.NOTHING
             return self._said(request, outcome, "; ".join(notes) or "it is in no file that may be shown")
         return self._showing(request, pieces, "; ".join(notes), cut=bool(more))
-
-    def _inside(self, path: str, outer: Definition) -> list[Definition]:
-        """What is defined within a definition."""
-        file = self._file(path)
-        return [d for d in file.definitions if outer.first < d.first and d.last <= outer.last] if file else []
 
     def _definers(self, name: str) -> list[tuple[str, Definition]]:
         """Where a name is defined, `Class.method` within its class where that is known; the files that matter most first."""
@@ -310,7 +294,7 @@ class Looker:
     # search REGEX, uses NAME
 
     def _search(self, request: LookRequest, room: int) -> LookAnswer:
-        return self._match(request, request.target, literal_in(request.target), request.glob, room)
+        return self._match(request, request.target, "", request.glob, room)
 
     def _uses(self, request: LookRequest, room: int) -> LookAnswer:
         name = request.target.replace("::", ".").rsplit(".", 1)[-1]
@@ -367,8 +351,6 @@ SECONDS = 3.0
 MEMORY = 1 << 30
 _LONGEST_LINE = 2_000
 _MOST_HITS = 2_000
-_SHORTEST_LITERAL = 3
-_META = frozenset(".^$*+?{}[]|()")
 
 
 class BadExpression(NavigatorError):
@@ -403,37 +385,3 @@ def _search(expression: str, texts: list[str]) -> list[list[int]]:
                 left -= 1
         found.append(hits)
     return found
-
-
-def literal_in(expression: str) -> str:
-    """The longest text that every match of an expression contains; "" where none is certain.
-
-    It says which files are worth searching. Anything but plain characters outside of groups ends a run.
-    """
-    if "|" in expression or "(?" in expression:
-        return ""
-    runs: list[str] = []
-    run, depth, at = "", 0, 0
-    while at < len(expression):
-        char = expression[at]
-        plain = char
-        if char == "\\":
-            at += 1
-            plain = expression[at : at + 1]
-            if plain.isalnum() or not plain:
-                runs, run, plain = [*runs, run], "", ""
-        elif char == "[":
-            end = expression.find("]", at + 2)
-            at = end if end > 0 else len(expression)
-            runs, run, plain = [*runs, run], "", ""
-        elif char in _META:
-            run = run[:-1] if char in "*?{" else run
-            depth += (char == "(") - (char == ")")
-            if char == "{":
-                at = max(expression.find("}", at), at)
-            runs, run, plain = [*runs, run], "", ""
-        if plain and depth == 0:
-            run += plain
-        at += 1
-    best = max([*runs, run], key=len)
-    return best if len(best) >= _SHORTEST_LITERAL else ""

@@ -22,16 +22,13 @@ MAX_FILE_BYTES = 400_000
 
 _FEWEST_BYTES_A_TOKEN = 6
 _STRETCH = 30
-_LONGEST_PART = 90
-_GAP = 12
 _LINES_AROUND = 4
 _MOST_PARTS = 4
 _DELIMITERS = 30
 """Tokens around each part."""
 
 _SMALLEST_SHARE = 40
-_MOST_OUTLINED = 12
-_FEWEST_OUTLINED = 2
+_MOST_OUTLINED = 4
 
 
 LEAST_SCORE = 0.05
@@ -134,42 +131,22 @@ def fit(
 
 
 def excerpt(
-    file: MapFile,
-    text: str,
-    stems: Mapping[str, float],
-    budget: int,
-    count: Count,
-    seen: Callable[[int, int], bool] = lambda first, last: False,
+    file: MapFile, text: str, stems: Mapping[str, float], budget: int, count: Count
 ) -> list[tuple[int, str]]:
-    """The stretches of a file that speak most of the task, in order, within `budget` tokens: first line (1-based) and text.
-
-    Args:
-        seen: whether all of these lines were shown before: such a stretch is left out.
-    """
+    """The stretches of a file that speak most of the task, in order, within `budget` tokens: first line (1-based) and text."""
     lines = lines_of(text)
-    ranges = _ranges(file, len(lines))
-    scored = _scored(ranges, lines, stems)
     chosen: list[tuple[int, int]] = []
     spent = 0
-    for first, last in scored:
-        if seen(first, last):
-            continue
+    for first, last in _scored(_ranges(file, len(lines)), lines, stems):
         first, last = max(1, first - _LINES_AROUND), min(len(lines), last + _LINES_AROUND)
         cost = count("\n".join(lines[first - 1 : last]) + "\n") + _DELIMITERS
         if spent + cost > budget:
-            shorter = _shortened(first, last, lines, stems, budget - spent, count)
-            if shorter is None:
-                continue
-            first, last = shorter
-            cost = count("\n".join(lines[first - 1 : last]) + "\n") + _DELIMITERS
+            continue
         chosen.append((first, last))
         spent += cost
         if budget - spent < 2 * _DELIMITERS or len(chosen) >= _MOST_PARTS:
             break
-    return [
-        (first, "\n".join(lines[first - 1 : last]) + "\n")
-        for first, last in _joined(chosen, lines, budget, spent, count)
-    ]
+    return [(first, "\n".join(lines[first - 1 : last]) + "\n") for first, last in _joined(chosen)]
 
 
 def _ranges(file: MapFile, length: int) -> list[tuple[int, int]]:
@@ -186,8 +163,7 @@ def _ranges(file: MapFile, length: int) -> list[tuple[int, int]]:
         if ranges and after - first <= 2 and ranges[-1][1] - ranges[-1][0] < _STRETCH:
             ranges[-1] = (ranges[-1][0], after - 1)
             continue
-        step = _LONGEST_PART if file.definitions else _STRETCH
-        ranges.extend((at, min(at + step, after) - 1) for at in range(first, after, step))
+        ranges.extend((at, min(at + _STRETCH, after) - 1) for at in range(first, after, _STRETCH))
     return ranges
 
 
@@ -215,75 +191,32 @@ def _stems_of(lines: Iterable[str]) -> set[str]:
     return {stem for line in lines for word in WORD.findall(line) for stem in parts(word)}
 
 
-def _shortened(
-    first: int, last: int, lines: Sequence[str], stems: Mapping[str, float], budget: int, count: Count
-) -> tuple[int, int] | None:
-    """The part of a range that fits: about its most telling line, or its beginning."""
-    told = [sum(stems[s] for s in _stems_of([lines[n - 1]]) & stems.keys()) for n in range(first, last + 1)]
-    best = first + max(range(len(told)), key=lambda n: (told[n], -n)) if any(told) else first
-    low = max(first, best - _LINES_AROUND)
-    high = low
-    while high < last and count("\n".join(lines[low - 1 : high + 4]) + "\n") + _DELIMITERS <= budget:
-        high = min(last, high + 4)
-    return (low, high) if high - low >= 3 else None
-
-
-def _joined(
-    chosen: list[tuple[int, int]], lines: Sequence[str], budget: int, spent: int, count: Count
-) -> list[tuple[int, int]]:
-    """The ranges in order; those that touch, or are a few lines apart, become one."""
+def _joined(chosen: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The ranges in order; those that touch become one."""
     joined: list[tuple[int, int]] = []
     for first, last in sorted(chosen):
-        if joined and first <= joined[-1][1] + 1 + _GAP:
-            between = (
-                count("\n".join(lines[joined[-1][1] : first - 1]) + "\n") if first > joined[-1][1] + 1 else 0
-            )
-            if spent + between <= budget:
-                spent += between
-                joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
-                continue
-        joined.append((first, last))
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
     return joined
 
 
 def outline(files: Sequence[MapFile], budget: int, count: Count) -> tuple[str, int]:
-    """As many of the files, the first ones first, as fit into `budget` tokens, with as many lines each as all of them may have.
+    """As many of the files, the first ones first, as fit into `budget` tokens.
 
     Returns:
         The text and its tokens; ("", 0) where not one file fits.
     """
-    drawable = [file for file in files if file.definitions and not file.out]
-    if not drawable or budget <= 0:
-        return "", 0
-    blocks = [_block(file, _MOST_OUTLINED) for file in drawable]
-    # With fewer lines a file, if that shows more than half as many again.
-    short = [_block(file, _FEWEST_OUTLINED) for file in drawable]
-    best, fewer = fitting(blocks, budget, count), fitting(short, budget, count)
-    if fewer > 1.5 * best:
-        blocks, best = short, fewer
-    text = "".join(blocks[:best])
+    blocks = [_block(file) for file in files if file.definitions and not file.out]
+    text = "".join(blocks[: fitting(blocks, budget, count)]) if budget > 0 else ""
     return text, count(text) if text else 0
 
 
-def _block(file: MapFile, most: int) -> str:
-    """One file: outer definitions before inner ones where not all fit; in the order of the file."""
-    if len(file.definitions) > most:
-        depths = _depths(file)
-        chosen = sorted(sorted(range(len(depths)), key=lambda n: (depths[n], n))[:most])
-    else:
-        chosen = list(range(len(file.definitions)))
-    lines = [f"{file.definitions[n].first:>5} {file.definitions[n].signature}" for n in chosen]
-    if len(chosen) < len(file.definitions):
-        lines.append(f"      … {len(file.definitions) - len(chosen)} more")
+def _block(file: MapFile) -> str:
+    """One file and its first definitions."""
+    shown = file.definitions[:_MOST_OUTLINED]
+    lines = [f"{definition.first:>5} {definition.signature}" for definition in shown]
+    if len(shown) < len(file.definitions):
+        lines.append(f"      … {len(file.definitions) - len(shown)} more")
     return "\n".join([f"{file.path}:", *lines, ""])
-
-
-def _depths(file: MapFile) -> list[int]:
-    """How many other definitions contain each one. They come by first line, outer before inner."""
-    depths: list[int] = []
-    ends: list[int] = []
-    for definition in file.definitions:
-        ends = [end for end in ends if end >= definition.last and end >= definition.first]
-        depths.append(len(ends))
-        ends.append(definition.last)
-    return depths

@@ -1,4 +1,4 @@
-"""How much each file matters for one task, from five signs.
+"""How much each file matters for one task, from four signs.
 
 Signs are found for every file, each brought to 0…1 by its largest value, and added up with fixed weights. The weights were
 chosen on commits of sphinx and cli (docs/context.md); they were measured on others.
@@ -22,7 +22,6 @@ _PLAIN = {
     "names": "defines what the task names",
     "body": "speaks of the task's words",
     "past": "earlier commits with similar messages changed it",
-    "near": "near a named file",
 }
 GENERATED = patterns.compile(
     r"(?i)(?:^|/)(?:node_modules|vendor|third_party|dist|build|\.venv|__snapshots__)/"
@@ -32,13 +31,12 @@ GENERATED = patterns.compile(
 
 _MOST_WORDS = 60
 _TASKLESS = "many files use it"
-_CLEARLY = 0.3
 _MOST_DEFINERS = 10
 _K1 = 1.2
 _B = 0.6
 
 
-WEIGHTS = {"path": 2.0, "names": 0.8, "body": 1.0, "past": 1.0, "near": 1.0}
+WEIGHTS = {"path": 2.0, "names": 0.8, "body": 1.0, "past": 1.0}
 """How much each sign counts."""
 
 
@@ -101,7 +99,6 @@ class Ranking:
     """
 
     repo: RepoMap
-    query: TaskTerms
     found: Mapping[str, Sequence[float]]
     scores: Sequence[float]
     named: tuple[int, ...]
@@ -133,21 +130,7 @@ class Ranking:
         """The sign that speaks most for a file, in words."""
         if not self.pointed:
             return _TASKLESS
-        # What the task says in so many words explains more than what follows from it.
-        if self.found["path"][number] or self.found["names"][number] >= _CLEARLY:
-            sign = "path" if self.found["path"][number] else "names"
-        else:
-            sign = max(WEIGHTS, key=lambda name: WEIGHTS[name] * self.found[name][number])
-        words = {"path": self._why_path, "names": self._why_names}
-        return (words[sign](number) if sign in words else "") or _PLAIN[sign]
-
-    def _why_path(self, number: int) -> str:
-        return "its path is in the task" if self.repo.files[number].path.casefold() in self.query.text else ""
-
-    def _why_names(self, number: int) -> str:
-        defined = {definition.name for definition in self.repo.files[number].definitions}
-        names = [name for name in self.query.names if name in defined]
-        return f"defines {', '.join(names[:3])}" if names else ""
+        return _PLAIN[max(WEIGHTS, key=lambda sign: WEIGHTS[sign] * self.found[sign][number])]
 
 
 def rank_files(repo: RepoMap, query: TaskTerms, named: Sequence[str] = ()) -> Ranking:
@@ -158,11 +141,10 @@ def rank_files(repo: RepoMap, query: TaskTerms, named: Sequence[str] = ()) -> Ra
         "names": _score_names(repo, query),
         "body": _bm25(query, [file.terms for file in repo.files]),
         "past": _past(repo, query),
-        "near": _near(repo, numbers),
     }
     found = {sign: _scaled(values) for sign, values in signs.items()}
     scores = [sum(WEIGHTS[sign] * found[sign][n] for sign in WEIGHTS) for n in range(len(repo.files))]
-    return Ranking(repo, query, found, scores, numbers)
+    return Ranking(repo, found, scores, numbers)
 
 
 def _scaled(values: Sequence[float]) -> list[float]:
@@ -233,16 +215,4 @@ def _past(repo: RepoMap, query: TaskTerms) -> list[float]:
             number = repo.number.get(path)
             if number is not None:
                 scores[number] += weight
-    return scores
-
-
-def _near(repo: RepoMap, named: Collection[int]) -> list[float]:
-    """Files that named files use, and those that use them."""
-    scores = [0.0] * len(repo.files)
-    for number, shares in enumerate(repo.graph.uses if named else ()):
-        for other, share in shares.items():
-            if number in named:
-                scores[other] += share
-            if other in named:
-                scores[number] += share
     return scores

@@ -5,7 +5,6 @@ Each part is made when it is first asked for.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from navigator.context.tags import STOP, WORD, count_parts
 from navigator.git.diffs import path_text
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import GitError, read_log
-from navigator.git.snapshot import snapshot_head
 from navigator.git.source import TreeSource
 from navigator.model import patterns
 
@@ -91,8 +89,7 @@ def read_history(private: PrivateRepo, base: str, cache: TagCache) -> tuple[Past
 
 def _log(private: PrivateRepo, base: str) -> list[Any]:
     try:
-        head = snapshot_head(private, base) or base
-        words = ("--no-merges", f"--max-count={MOST_COMMITS}", head)
+        words = ("--no-merges", f"--max-count={MOST_COMMITS}", base)
         git = private.facts.git()
         commits = read_log(git, *words, paths=True, max_output=_MAX_OUTPUT, timeout=_TIMEOUT)
     except GitError:
@@ -110,25 +107,21 @@ def message_stems(text: str) -> set[str]:
     return set(count_parts((word, 1) for word in words))
 
 
-# Who speaks of whom: an edge leads from the file that uses a name to the file that defines it.
+# Who speaks of whom
 
 _MOST_DEFINERS = 20
-_SHARED_BY = 5
 _LONG = 8
-_COMPOUND = patterns.compile(r"_|[a-z0-9][A-Z]")
+_COMPOUND = patterns.compile(r"[A-Za-z0-9]_|[a-z0-9][A-Z]")
 _FAMILIES = {"typescript": "javascript", "tsx": "javascript", "cpp": "c", "kotlin": "java"}
 """Languages whose files speak of one another."""
 
 
 class Graph:
-    """The graph of one tree's files.
-
-    Weights: the square root of how often a name is used; ten times that for long compound names, which say most; a tenth for
-    private names and for names that more than five files define.
+    """Which files of one tree lean on which.
 
     Attributes:
-        uses: for each file, the files that define what it uses, with their share; the shares of one file add up to 1.
-        central: for each file, how much the others lean on it: the sum of its shares.
+        central: for each file, how much others use what it defines. Long compound names count ten times as much as others;
+            a name that several files define counts for each of them in part.
         defined_in: name -> numbers of the files that define it.
     """
 
@@ -137,37 +130,17 @@ class Graph:
         for number, file in enumerate(files):
             for name in dict.fromkeys(definition.name for definition in file.definitions):
                 self.defined_in[name].append(number)
-        weights = {name: _weight(name, len(definers)) for name, definers in self.defined_in.items()}
-        self.uses = [self._shares(files, number, weights) for number in range(len(files))]
         self.central = [0.0] * len(files)
-        for shares in self.uses:
-            for other, share in shares.items():
-                self.central[other] += share
-
-    def _shares(self, files: Sequence[MapFile], number: int, weights: dict[str, float]) -> dict[int, float]:
-        own = files[number]
-        found: defaultdict[int, float] = defaultdict(float)
-        for name, times in own.refs.items():
-            if base := weights.get(name):
-                definers = [n for n in self.defined_in[name] if _family(files[n]) == _family(own)]
-                for other in definers if number not in definers else ():
-                    found[other] += base * math.sqrt(times) / len(definers)
-        total = sum(found.values())
-        return {other: weight / total for other, weight in found.items()}
+        for number, file in enumerate(files):
+            for name in file.refs:
+                definers = self.defined_in.get(name, ())
+                if number in definers or len(definers) > _MOST_DEFINERS:
+                    continue
+                weight = 1.0 if len(name) >= _LONG and _COMPOUND.search(name) else 0.1
+                for other in definers:
+                    if _family(files[other]) == _family(file):
+                        self.central[other] += weight / len(definers)
 
 
 def _family(file: MapFile) -> str:
     return _FAMILIES.get(file.language, file.language)
-
-
-def _weight(name: str, definers: int) -> float:
-    if definers > _MOST_DEFINERS:
-        return 0.0
-    weight = 1.0
-    if len(name) >= _LONG and _COMPOUND.search(name):
-        weight *= 10.0
-    if name.startswith("_"):
-        weight *= 0.1
-    if definers > _SHARED_BY:
-        weight *= 0.1
-    return weight

@@ -89,7 +89,7 @@ def replacement(
         window = "".join(lines[match.starts[0] : match.starts[0] + len(search)])
         pretty = {ord(c) for c in set("".join(search)) - set(window)} & _PUNCTUATION.keys()
         table = {code: _PUNCTUATION[code] for code in pretty}
-        return [p if p.keep is not None else NewLine(p.text.translate(table), like=p.like) for p in pieces]
+        return [p if p.keep is not None else NewLine(p.text.translate(table)) for p in pieces]
     return pieces
 
 
@@ -178,9 +178,9 @@ def _shifted(pieces: Sequence[NewLine], shift: Shift) -> list[NewLine] | None:
         if piece.keep is not None or not piece.text.strip():
             moved.append(piece)
         elif shift.add:
-            moved.append(NewLine(shift.prefix + piece.text, like=piece.like))
+            moved.append(NewLine(shift.prefix + piece.text))
         elif piece.text.startswith(shift.prefix):
-            moved.append(NewLine(piece.text[len(shift.prefix) :], like=piece.like))
+            moved.append(NewLine(piece.text[len(shift.prefix) :]))
         else:
             return None
     return moved

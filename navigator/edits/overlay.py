@@ -28,13 +28,11 @@ class NewLine:
 
     Attributes:
         text: the line, without its ending.
-        keep: index of the replaced line it repeats, whose bytes and ending it keeps; None for a changed line.
-        like: index of the line it replaces, whose ending it takes; None for an added line.
+        keep: index of the replaced line it repeats, whose bytes and ending it keeps; None for a new line.
     """
 
     text: str
     keep: int | None = None
-    like: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,29 +88,27 @@ class TextFile:
         """Whether no line holds anything but whitespace."""
         return not any(line.strip() for line in self.lines)
 
-    def unwritable(self, lines: Sequence[str]) -> tuple[int, str] | None:
-        """The first character that the file's encoding cannot hold: (1-based line of `lines`, character)."""
-        for number, line in enumerate(lines, 1):
-            try:
-                line.encode(self.codec)
-            except UnicodeEncodeError as error:
-                return number, line[error.start]
-        return None
+    def unwritable(self, lines: Sequence[str]) -> str:
+        """The first character that the file's encoding cannot hold; "" where it holds all."""
+        try:
+            "".join(lines).encode(self.codec)
+        except UnicodeEncodeError as error:
+            return "".join(lines)[error.start]
+        return ""
 
     def splice(self, start: int, count: int, pieces: Sequence[NewLine]) -> TextFile:
         """The file with `count` lines from index `start` replaced.
 
-        A kept line stays as it is; a changed one takes the ending of the line it replaces; an added one that of
-        the line before it, or after it. A missing final newline stays missing.
+        A kept line stays as it is; a new one takes the ending of the line before it, or after it. A missing final newline
+        stays missing.
         """
         first = self.ends[start] if start < len(self.ends) else ""
         above = self.ends[start - 1] if start else ""
         texts: list[str] = []
         ends: list[str] = []
         for piece in pieces:
-            source = piece.keep if piece.keep is not None else piece.like
             texts.append(piece.text if piece.keep is None else self.lines[start + piece.keep])
-            end = self.ends[start + source] if source is not None else above or first
+            end = above or first if piece.keep is None else self.ends[start + piece.keep]
             above = end or self.usual
             ends.append(above)
         lines = self.lines[:start] + tuple(texts) + self.lines[start + count :]
@@ -137,7 +133,7 @@ def _split(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def align(old: Sequence[str], new: Sequence[str]) -> list[NewLine]:
-    """Say for each new line whether it repeats an old one, replaces one, or is added."""
+    """Say for each new line whether it repeats an old one."""
     head = 0
     while head < min(len(old), len(new)) and old[head] == new[head]:
         head += 1
@@ -152,20 +148,14 @@ def align(old: Sequence[str], new: Sequence[str]) -> list[NewLine]:
 
 
 def _align_middle(old: Sequence[str], new: Sequence[str], offset: int) -> list[NewLine]:
-    """Longest runs first; parts that would take too long are taken as changed line by line."""
-    changed = [NewLine(line, like=offset + min(i, len(old) - 1)) for i, line in enumerate(new)]
+    """Longest runs first; parts that would take too long are taken as new."""
+    pieces = [NewLine(line) for line in new]
     times = Counter(old)
     if sum(times[line] for line in new) * min(len(old), len(new)) > _MOST_STEPS:
-        return changed
-    pieces: list[NewLine] = []
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        for k in range(j2 - j1):
-            if tag == "equal":
-                pieces.append(NewLine(new[j1 + k], keep=offset + i1 + k))
-            elif tag == "replace":
-                pieces.append(NewLine(new[j1 + k], like=offset + min(i1 + k, i2 - 1)))
-            else:
-                pieces.append(NewLine(new[j1 + k]))
+        return pieces
+    for at, start, length in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+        for k in range(length):
+            pieces[start + k] = NewLine(new[start + k], keep=offset + at + k)
     return pieces
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
@@ -107,10 +106,9 @@ _MAX_RATED_WIDTH = 120
 _OTHER_INDENT = 0.9
 """What a line counts that differs in its whitespace only."""
 
-_MAX_SCANNED = 20_000
-"""Lines of a file that are rated one by one where no line of SEARCH is in it unchanged."""
+_MAX_SCANNED = 10_000
+"""Lines of a file among which one like the longest line of SEARCH is sought."""
 
-_MAX_VOTES = 200_000
 _SHOWN = 10
 
 
@@ -166,33 +164,18 @@ def _line_likeness(a: str, b: str) -> float:
 
 
 def _candidates(lines: Sequence[str], search: Sequence[str]) -> list[int]:
-    """Starts worth rating: where most lines agree, else where single lines are alike."""
-    places: dict[str, list[int]] = defaultdict(list)
-    for j, line in enumerate(search):
-        if line.strip():
-            places[line.strip()].append(j)
-    last = max(0, len(lines) - len(search))
-    votes: Counter[int] = Counter()
-    cast = 0
-    for i, line in enumerate(lines):
-        key = line.strip()
-        for j in places.get(key, ()):
-            votes[min(max(i - j, 0), last)] += 1 + min(len(key), 40)
-            cast += 1
-        if cast > _MAX_VOTES:
-            break
-    starts = [start for start, _ in votes.most_common(_MAX_CANDIDATES)]
-    if len(starts) < 2:
-        starts += [start for start in _similar_starts(lines, search, last) if start not in starts]
-    return starts
-
-
-def _similar_starts(lines: Sequence[str], search: Sequence[str], last: int) -> list[int]:
-    """Starts at which the longest line of SEARCH meets lines that are like it."""
+    """Starts worth rating: where the longest line of SEARCH is, else where lines are like it."""
     j = max(range(len(search)), key=lambda k: len(search[k].strip()))
-    known = {line.strip()[:_MAX_RATED_WIDTH]: i for i, line in reversed([*enumerate(lines[:_MAX_SCANNED])])}
-    near = get_close_matches(search[j].strip()[:_MAX_RATED_WIDTH], known, _MAX_CANDIDATES, _MIN_RATIO)
-    return list(dict.fromkeys(min(max(known[line] - j, 0), last) for line in near))
+    wanted = search[j].strip()
+    places = [i for i, line in enumerate(lines) if line.strip() == wanted][:_MAX_CANDIDATES]
+    if not places:
+        short = {
+            line.strip()[:_MAX_RATED_WIDTH]: i for i, line in reversed([*enumerate(lines[:_MAX_SCANNED])])
+        }
+        near = get_close_matches(wanted[:_MAX_RATED_WIDTH], short, _MAX_CANDIDATES, _MIN_RATIO)
+        places = [short[line] for line in near]
+    last = max(0, len(lines) - len(search))
+    return list(dict.fromkeys(min(max(i - j, 0), last) for i in places))
 
 
 def describe(lines: Sequence[str], search: Sequence[str], near: Closest) -> str:
@@ -203,17 +186,8 @@ def describe(lines: Sequence[str], search: Sequence[str], near: Closest) -> str:
     text = f"Closest: {span} ({near.percent} %):\n{numbered_lines(shown, near.start + first + 1)}\n"
     if near.differs >= near.count:
         return f"{text}After line {near.start + near.count} the file ends; SEARCH continues with {quote(search[near.count])}."
-    there, wanted = lines[near.start + near.differs], search[near.differs]
-    column = next(
-        (c for c, (a, b) in enumerate(zip(there, wanted, strict=False)) if a != b),
-        min(len(there), len(wanted)),
-    )
-    cut = max(0, column - 60) if max(len(there), len(wanted)) > 160 else 0
-    lead = "..." if cut else ""
-    return (
-        f"{text}First difference at line {near.start + near.differs + 1}, column {column + 1}: "
-        f"expected {lead}{quote(there[cut:])} (the file), got {lead}{quote(wanted[cut:])} (SEARCH)."
-    )
+    at = near.start + near.differs
+    return f"{text}First difference at line {at + 1}: the file has {quote(lines[at])}, SEARCH has {quote(search[near.differs])}."
 
 
 # What new text must pass
@@ -333,10 +307,9 @@ def _refuse_unwritable(block: Block, file: TextFile, old: Sequence[str], new: Se
     if any("\0" in line for line in new):
         raise BlockRefused("nul")
     known = set(old)
-    bad = file.unwritable([line for line in new if line not in known])
-    if bad is None:
+    character = file.unwritable([line for line in new if line not in known])
+    if not character:
         return
-    character = bad[1]
     name = unicodedata.name(character, "no character of its own")
     encoding = "Latin-1" if file.codec == "latin-1" else "UTF-8"
     raise BlockRefused(

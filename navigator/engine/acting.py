@@ -94,15 +94,14 @@ def learn_secrets(
     Args:
         on_problem: called with a message for each project whose files cannot be read.
     """
-    from navigator.git.facts import WORKTREE, read_base
+    from navigator.git.facts import read_base
     from navigator.git.private import PrivateRepo
     from navigator.git.source import learn_withheld
 
     for project in projects:
         try:
             private = PrivateRepo.open(paths.private, project)
-            base = "" if project.base == WORKTREE else project.base
-            learn_withheld(redact, project, private, read_base(project.path, base))
+            learn_withheld(redact, project, private, read_base(project.path, project.base))
         except NavigatorError as error:
             on_problem(f"{project.name}: values of its secret files are not redacted: {error.message}")
 

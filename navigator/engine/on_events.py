@@ -135,24 +135,17 @@ class OnEvents:
             log.log(level, "%s: %s ended with %d%s", name, program, ended.code, f": {words}" if words else "")
 
     def _learn(self, said: dict[str, Any]) -> None:
-        """The secrets of what is told, in a thread; then the account of a run, which is made without them before it is cut."""
+        """The secrets of what is told, in a thread."""
         names = {said["project"]["name"]} if "project" in said else set()
         names |= {one["project"] for one in said.get("waiting", ())}
         shown = [one["id"] for one in (*said.get("waiting", ()), said.get("proposal")) if one]
         redact, paths = self._deps.redact, self._deps.paths
         with reading(paths) as store:
-            every = "since" in said
-            learn_secrets(redact, paths, [one for one in store.projects() if every or one.name in names])
+            learn_secrets(redact, paths, [one for one in store.projects() if one.name in names])
             try:
                 learn_changes(redact, paths, store, [store.proposal(one) for one in shown])
             except NavigatorError as error:
                 log.warning("[on]: values of secret files are not redacted: %s", error)
-            if every:
-                from navigator.sheet.account import account, folded, lines
-
-                with store.snapshot():
-                    found = account(store, said["since"], redact)
-                said |= {"account": found.document(), "text": "\n".join(lines(folded(found)))}
 
     def _document(self, event: Event) -> dict[str, Any] | None:
         """What the command of this event is given; None for an event without one."""

@@ -10,7 +10,7 @@ from typing import Any
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Proposal, Swap, utc_now
 from navigator.model.records import ModelCall
-from navigator.model.states import CheckOutcome, Role, TaskState, Verdict
+from navigator.model.states import Role, TaskState, Verdict
 from navigator.model.timing import StepTimes, read_timing
 
 
@@ -71,7 +71,6 @@ class SessionSummary:
             "tasks": len(tasks),
             "proposals": len(proposals),
             "verdicts": _verdicts(proposal for proposal in proposals if proposal.id in reviewed),
-            "tests": self._tests(proposals, made),
             "rounds": 1 + max((proposal.round for proposal in proposals), default=0) if proposals else 0,
             "states": dict(sorted(Counter(task.state.value for task in tasks).items())),
             "failed": sum(task.state is TaskState.FAILED and task.id in failed for task in tasks),
@@ -86,20 +85,8 @@ class SessionSummary:
             "reason": self.reason,
         }
 
-    def _tests(self, proposals: list[Proposal], made: list[ModelCall]) -> dict[str, int]:
-        """How the proposals' tests ended, and how many answers were sent back to their writer because of them."""
-        said = Counter(
-            check.outcome for proposal in proposals for check in proposal.checks if check.name == "tests"
-        )
-        back = sum(call.outcome == "tests_failed" for call in made)
-        words = (CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.FAILED_BEFORE, CheckOutcome.UNTESTED)
-        return {**{word.value: said[word] for word in words}, "sent_back": back}
-
     def _times(self, wall: float, made: list[ModelCall]) -> dict[str, Any]:
-        """`model_seconds` and `serial_seconds`; for real servers the clock's own, and the calls laid end to end.
-
-        Modelled figures come with the assumptions in words.
-        """
+        """`model_seconds` and `serial_seconds`; for real servers the clock's own, and the calls laid end to end."""
         done = [swap for swap in self.swaps if swap.outcome == "done"]
         rows = [call for call in made if call.outcome not in ("started", "lost")]
         if not self._assumptions:
@@ -121,9 +108,6 @@ class SessionSummary:
         return {
             "model_seconds": round(modelled.concurrent, 1),
             "serial_seconds": round(modelled.serial, 1),
-            "assumptions": {
-                role.value: model.in_words() for role, model in sorted(self._assumptions.items())
-            },
         }
 
 

@@ -13,14 +13,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from navigator.config.settings import Settings
-from navigator.git.facts import WORKTREE
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.material import made_for, new_base
 from navigator.journey.recovery import Storage
 from navigator.journey.review import prepare_review
 from navigator.journey.write import agent_writes
 from navigator.model.errors import NavigatorError
-from navigator.model.models import Project, Task
 from navigator.model.snapshot import Generate, ReviewTask
 from navigator.model.states import Role
 from navigator.swap.base import SwapResult, SwapStrategy
@@ -173,18 +171,8 @@ async def make_prompts(
 async def _writing(deps: Dependencies, writer: Role, task_id: str) -> None:
     task = deps.reader.task(task_id)
     project = deps.project(task.project_id)
-    base = None if task.after or agent_writes(deps, task) else await _base(deps, project, task)
-    if base is not None:
-        key, prompt = await made_for(deps, task, base, writer)
-        deps.prepared[key] = prompt
-
-
-async def _base(deps: Dependencies, project: Project, task: Task) -> str | None:
-    """The commit that the task will begin on; None where that is not known before it begins."""
-    if task.base_commit:
-        return task.base_commit
-    if project.base == WORKTREE:
-        return None
-    async with deps.project_lock(project.id):
-        private = await asyncio.to_thread(deps.private, project)
-        return await asyncio.to_thread(new_base, project, private)
+    if task.after or agent_writes(deps, task):
+        return
+    base = task.base_commit or await asyncio.to_thread(new_base, project)
+    key, prompt = await made_for(deps, task, base, writer)
+    deps.prepared[key] = prompt

@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from navigator.git.facts import WORKTREE, read_base
+from navigator.git.facts import read_base
 from navigator.git.hunks import commit_part
 from navigator.git.private import FileChange, PrivateRepo
 from navigator.journey.dependencies import Dependencies
@@ -33,7 +33,7 @@ def keep_name(origin: str) -> str:
 
 def head_of(project: Project) -> str:
     """The commit that the project's work starts from. Runs git."""
-    return read_base(project.path, "" if project.base == WORKTREE else project.base)
+    return read_base(project.path, project.base)
 
 
 def own_items(

@@ -176,17 +176,9 @@ def _commit_of(facts: RepoFacts, name: str, shown: str) -> str:
     if not (commit := commit_named(facts.git(), name)):
         raise UsageError(
             f"{facts.path} has no commit {safe_line(shown)!r}.",
-            hint=f"Give a commit, a branch or a range such as main..topic. {_branches(facts)}",
+            hint="Give a commit, a branch or a range such as main..topic. `git branch` lists the branches.",
         )
     return commit
-
-
-def _branches(facts: RepoFacts) -> str:
-    newest = ("--sort=-committerdate", "--count=6")
-    names = facts.git().run("for-each-ref", "--format=%(refname:short)", *newest, "refs/heads").text.split()
-    return (
-        f"Its branches: {', '.join(map(safe_line, names[:5]))}{', …' if names[5:] else ''}." if names else ""
-    )
 
 
 def _read_commits(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = True) -> list[LogEntry]:

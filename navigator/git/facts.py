@@ -18,9 +18,6 @@ from navigator.git.runner import Git
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
 
-WORKTREE = "worktree"
-"""The base that is no branch: the checkout as it is, see `snapshot`."""
-
 HOOK_MARK = b"# Made by `navigator hook install`."
 LARGEST_HOOK = 1 << 16
 """Bytes; Navigator's own has about a thousand."""
@@ -307,7 +304,7 @@ def read_base(path: Path | str, base: str = "") -> str:
         _require_owner(places)
     else:
         places, head = _open(where), ""
-    if base in {"", WORKTREE}:
+    if not base:
         return head or _read_head(places.git(), where)[1]
     return _named_base(places.git(), where, base)[1]
 
@@ -371,8 +368,7 @@ def resolve_base(facts: RepoFacts, base: str = "") -> tuple[str, str]:
     """The reference and the commit that new work of a project starts from.
 
     Args:
-        base: the project's base branch; "" for the branch HEAD is on, or HEAD itself when detached. The same for
-            "worktree", whose snapshots are based on HEAD; a branch of that name is written `refs/heads/worktree`.
+        base: the project's base branch; "" for the branch HEAD is on, or HEAD itself when detached.
 
     Returns:
         The full reference name ("HEAD" when detached) and its commit.
@@ -380,7 +376,7 @@ def resolve_base(facts: RepoFacts, base: str = "") -> tuple[str, str]:
     Raises:
         NoCommit: the repository has no such branch.
     """
-    if base in {"", WORKTREE}:
+    if not base:
         return (f"refs/heads/{facts.branch}" if facts.branch else "HEAD"), facts.head_commit
     return _named_base(facts.git(), facts.path, base)
 

@@ -1,4 +1,4 @@
-"""The base `worktree`: the checkout as it is, uncommitted work included, as a commit of the private repository.
+"""The checkout as it is, uncommitted work included, as a commit of the private repository: for a review of that work.
 
 git runs on the private repository with the checkout as its working tree and an index of its own. So every object is written
 there, the user's index is not even opened for writing, and no filter is known: the private configuration defines none. Line
@@ -11,11 +11,9 @@ not entered; untracked secrets and repositories inside the checkout are left out
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 import tempfile
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -155,32 +153,22 @@ class WorktreeSnapshot:
     left_out: tuple[str, ...]
 
 
-def require_worktree(facts: RepoFacts) -> Path:
-    """The folder that a snapshot is taken of.
-
-    Raises:
-        NoWorktree: the repository is bare.
-    """
-    if facts.work_tree is None:
-        raise NoWorktree(
-            f"{facts.path} is a bare repository: it has no working tree.",
-            hint="Choose a branch as the project's base.",
-        )
-    return facts.work_tree
-
-
 def take_snapshot(private: PrivateRepo, facts: RepoFacts) -> WorktreeSnapshot:
     """Put the checkout as it is into the private repository. Nothing of the user's is written or run.
 
     Raises:
         NoWorktree: there is no checkout, a merge left conflicts in it, or the uncommitted work is larger than `MAX_TOTAL`.
     """
-    work_tree = require_worktree(facts)
+    work_tree = facts.work_tree
+    if work_tree is None:
+        raise NoWorktree(
+            f"{facts.path} is a bare repository: it has no working tree.", hint="Review a commit."
+        )
     found = uncommitted(facts, untracked="all")
     if found.conflicts:
         raise NoWorktree(
             f"{facts.path} has conflicts that are not resolved: {', '.join(found.conflicts[:3])}.",
-            hint="Resolve them, or choose a branch as the project's base.",
+            hint="Resolve them first.",
         )
     candidates = [*found.tracked, *found.untracked]
     files = (path for path in candidates if not path.endswith("/"))
@@ -202,18 +190,11 @@ def take_snapshot(private: PrivateRepo, facts: RepoFacts) -> WorktreeSnapshot:
     if total > MAX_TOTAL:
         raise NoWorktree(
             f"{facts.path} has {total // 2**20} MiB of uncommitted work; a snapshot takes {MAX_TOTAL // 2**20} MiB.",
-            hint="Ignore or commit what is large, or choose a branch as the project's base.",
+            hint="Ignore or commit what is large.",
         )
     head = facts.head_commit
     commit = _commit_paths(private, facts, work_tree, present, gone) if present or gone else head
     return WorktreeSnapshot(commit, head, tuple(sorted({*present, *gone})), tuple(sorted(apart)))
-
-
-def snapshot_head(private: PrivateRepo, commit: str) -> str:
-    """The commit that a snapshot was taken on; "" when `commit` is none of these."""
-    text = private.git.run("cat-file", "commit", commit).stdout.decode("utf-8", "replace")
-    fields = dict(line.partition(" ")[::2] for line in text.partition("\n\n")[0].splitlines())
-    return fields.get("parent", "") if f"<{MAKER.email}>" in fields.get("author", "") else ""
 
 
 def _file_size(work_tree: Path, path: str) -> int | None:
@@ -251,25 +232,9 @@ def _commit_paths(
             if done.status != 0 or refused:
                 raise NoWorktree(
                     f"git does not take a file of {work_tree}: {next(iter(refused), 'it said nothing')}",
-                    hint="Ignore the file, or choose a branch as the project's base.",
+                    hint="Ignore the file.",
                 )
         tree = git.run("write-tree", "--missing-ok", env=apart).text
     if tree == private.tree_of(head):
         return head
     return private.git.commit(tree, head, "The checkout with its uncommitted work\n", MAKER)
-
-
-def not_committed_yet(private: PrivateRepo, base: str, tip: str, paths: Iterable[str]) -> tuple[str, ...]:
-    """Of these paths, those that differ between a snapshot and `tip` only because the work is not committed there.
-
-    Empty when `base` is no snapshot, or when one of the paths changed at the tip itself: then committing would not help.
-    """
-    head = snapshot_head(private, base)
-    if not head:
-        return ()
-    with contextlib.suppress(GitError):
-        before, now = private.tree_entries(head), private.tree_entries(tip)
-        wanted = tuple(paths)
-        if all(before.get(path) == now.get(path) for path in wanted):
-            return wanted
-    return ()

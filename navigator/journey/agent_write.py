@@ -171,8 +171,6 @@ def _drafted(ground: Ground, found: Changed, summary: str) -> Draft | NotApplied
         )
     if not found.changes:
         return NotApplied(("NO_OP: no file differs from the last commit.",), ((EditCode.NO_OP.value, ""),))
-    if found.byproducts:
-        summary += f"\n\nLeft out, as by-products of tools: {', '.join(found.byproducts)}"
     refused = syntax_problems(found.changes, ground.source)
     if refused is not None:
         return refused
@@ -241,7 +239,7 @@ class _Run:
                 place,
                 sandbox,
                 forwarder,
-                on_update=lambda said: deps.on_live({**live, "chars": len(said.text)}),
+                on_text=lambda characters: deps.on_live({**live, "chars": characters}),
             ) as made:
                 yield made
 
@@ -286,7 +284,7 @@ class _Run:
             round=task.round,
             seq=self._next_seq(),
             purpose=purpose,
-            agent=f"{session.who.name or 'unnamed'} {session.who.version}".strip(),
+            agent=session.who.words,
             prompt_version=version,
             outcome="",
             started="",
@@ -307,12 +305,10 @@ class _Run:
             self._end(number, "lost", before, session, reason="cut off")
             raise
         outcome, more = _outcome_of(result)
-        summary = _summary(deps.redact(turn.said.text))
+        summary = _summary(deps.redact(turn.said))
         told = {
             "stopped": turn.stopped,
             "summary": summary,
-            "tools": dict(turn.said.tools),
-            "files_read": len(turn.said.paths),
             "seconds": round(turn.seconds, 3),
         }
         self._end(number, outcome, before, session, **told, **more)
@@ -320,7 +316,7 @@ class _Run:
 
     def _judged(self, turn: PromptTurn, found: Changed) -> AgentResult:
         deps, task = self.deps, self.ground.task
-        text = deps.redact(turn.said.text)
+        text = deps.redact(turn.said)
         if not found.changes and not found.problems:
             if said := _NO_CHANGE.search(text):
                 return NoChange(safe_line(said[1])[:500])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from navigator.git.existing import Existing, Listed, commit_changes, held_commits, new_commits
-from navigator.git.facts import WORKTREE, RepoFacts, read_facts, resolve_base
+from navigator.git.facts import RepoFacts, read_facts, resolve_base
 from navigator.git.private import LineCounts, PrivateRepo
 from navigator.git.source import learn_withheld
 from navigator.journey.change import begin_with_checks
@@ -235,7 +235,7 @@ def _new_on_branches(deps: Dependencies, project: Project, seen: dict[str, str])
         for name, sha in tips.items()
         if any(fnmatchcase(name, pattern) for pattern in project.review_branches)
     }
-    base = resolve_base(facts, "" if project.base == WORKTREE else project.base)[1]
+    base = resolve_base(facts, project.base)[1]
     commits: list[str] = []
     skipped = 0
     for name, tip in tips.items():

@@ -57,7 +57,7 @@ class AgentTurn(Model):
 
     `agent` is its name and version as it told them. `outcome` is "started" while it works, "lost" when the conductor died
     first, else "ok" (its change became `tree`), "no_change", "report", "refused" (the change is not taken: `reason`), "failed"
-    or "tests_failed". `tools` are calls of its tools by kind; `requests` what it asked of the model, `replayed` those of them
+    or "tests_failed". `requests` are what it asked of the model, `replayed` those of them
     that were answered from the ledger after an interruption, `refused` attempts to reach anything else.
     """
 
@@ -74,8 +74,6 @@ class AgentTurn(Model):
     reason: str = ""
     tree: str = ""
     summary: str = ""
-    tools: dict[str, int] = Field(default_factory=dict)
-    files_read: int = 0
     requests: int = 0
     replayed: int = 0
     refused: int = 0

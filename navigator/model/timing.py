@@ -60,13 +60,6 @@ class StepTimes:
         """Seconds to read `tokens` of a prompt that no cache holds."""
         return tokens / self.prefill
 
-    def in_words(self) -> str:
-        """The assumptions in one line, for readers of a figure that is based on them."""
-        return (
-            f"{self.decode:g} tok/s single stream, experts {self.expert_share:.0%} of a step,"
-            f" prefill {self.prefill:,.0f} tok/s"
-        )
-
 
 def read_timing(value: object) -> StepTimes | None:
     """The estimate that a server describes; None when the description is not one."""

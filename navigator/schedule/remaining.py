@@ -18,7 +18,7 @@ from navigator.model.states import Role
 from navigator.model.timing import StepTimes
 from navigator.schedule.forecast import Figures
 from navigator.schedule.session import Job, Session, SimulatedMachine
-from navigator.schedule.swap_rule import role_of, written_by
+from navigator.schedule.swap_rule import role_of
 
 MOST_TASKS = 100
 """Tasks that are followed one by one; of more, the work takes as long as that of these, in proportion."""
@@ -91,10 +91,6 @@ class Remaining:
     Attributes:
         seconds: until the last task waits for the developer: sooner is as likely as later.
         low: a tenth of the sessions drawn is shorter; `high` a tenth longer.
-        by_project: the same as `seconds` for each project's tasks, by its id.
-        tokens: of the changes that are written, revisions included.
-        tokens_per_second: of these, over the whole time.
-        single_seconds: what one model that stays loaded takes to write each change once, which nobody reviews.
         revisions: how many are expected.
         followed: tasks that were followed one by one.
         drawn: sessions.
@@ -103,13 +99,9 @@ class Remaining:
     seconds: float
     low: float
     high: float
-    by_project: dict[int, float]
     tasks: int
     swaps: int
     revisions: int
-    tokens: float
-    tokens_per_second: float
-    single_seconds: float
     followed: int
     drawn: int
 
@@ -133,23 +125,13 @@ def remaining(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Ter
     )
     middle = drawn[len(drawn) // 2]
     tenth = (len(drawn) + 1) // 10
-    seconds = middle.seconds
-    tokens = scale * middle.tokens
-    to_write = sum(task.round == 0 and not _has_proposal(task) for task in tasks)
     return Remaining(
-        seconds=seconds,
+        seconds=middle.seconds,
         low=drawn[tenth - 1].seconds,
         high=drawn[-tenth].seconds,
-        by_project={
-            project: sorted(one.by_project[project] for one in drawn)[len(drawn) // 2]
-            for project in middle.by_project
-        },
         tasks=len(tasks),
         swaps=middle.swaps if plan.until else round(scale * middle.swaps),
         revisions=round(scale * middle.revisions),
-        tokens=tokens,
-        tokens_per_second=tokens / seconds if seconds else 0.0,
-        single_seconds=to_write * figures.single_seconds,
         followed=len(followed),
         drawn=len(drawn),
     )
@@ -167,10 +149,8 @@ class _Drawn:
     """One session as it may come."""
 
     seconds: float
-    by_project: dict[int, float]
     swaps: int
     revisions: int
-    tokens: float
 
 
 def _continued(
@@ -187,21 +167,9 @@ def _continued(
         None if plan.both_resident else plan.swapping_to,
     ).run()
     once = min(session.swapping, session.now) if plan.until else 0.0
-    ends: dict[int, float] = {}
-    for task in tasks:
-        moment = session.ended.get(task.id, session.now)
-        moment += (scale - 1) * max(0.0, moment - once)
-        ends[task.project_id] = max(ends.get(task.project_id, 0.0), moment)
-    tokens = sum(
-        tokens for task, job in zip(tasks, jobs, strict=True) for tokens in job.writes[_has_proposal(task) :]
-    )
-    revisions = sum(len(job.writes) - 1 for job in jobs)
-    return _Drawn(max(ends.values()), ends, session.swaps, revisions, tokens)
-
-
-def _has_proposal(task: TaskView) -> bool:
-    """Whether its present round is written."""
-    return written_by(task) is None
+    moments = [session.ended.get(task.id, session.now) for task in tasks]
+    end = max(moment + (scale - 1) * max(0.0, moment - once) for moment in moments)
+    return _Drawn(end, session.swaps, sum(len(job.writes) - 1 for job in jobs))
 
 
 def _jobs(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Terms, number: int) -> list[Job]:

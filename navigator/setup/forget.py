@@ -37,8 +37,11 @@ class Trace:
     kept: str = ""
 
 
-def made_here(paths: StatePaths, reader: Reader | None, *, unmerged: bool = False) -> list[Trace]:
-    """All that can be found; `reader` is None where there is no database. `unmerged`: branches that are not merged go, too."""
+def made_here(
+    paths: StatePaths,
+    reader: Reader | None,
+) -> list[Trace]:
+    """All that can be found; `reader` is None where there is no database."""
     found: list[Trace] = []
     for project in reader.projects(include_removed=True) if reader is not None else ():
         try:
@@ -48,7 +51,7 @@ def made_here(paths: StatePaths, reader: Reader | None, *, unmerged: bool = Fals
             continue
         found += [
             *_hook(facts),
-            *_branches(facts, project, reader.landed_commits(project.id) if reader else (), unmerged),
+            *_branches(facts, project, reader.landed_commits(project.id) if reader else ()),
         ]
     for one in take_back(user_places(), dry_run=True):
         if one.action != "absent":
@@ -83,14 +86,12 @@ def _hook(facts: RepoFacts) -> Iterator[Trace]:
         yield Trace("hooks", str(state.path), partial(remove_hook, facts))
 
 
-def _branches(
-    facts: RepoFacts, project: Project, landed: frozenset[str] | tuple[()], unmerged: bool
-) -> Iterator[Trace]:
+def _branches(facts: RepoFacts, project: Project, landed: frozenset[str] | tuple[()]) -> Iterator[Trace]:
     git = facts.git()
     for name in sorted(name for name in facts.branches if name.startswith("navigator/")):
         tip = git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{name}", check=False).text
         held = git.run("merge-base", "--is-ancestor", tip, facts.head_commit, check=False).status == 0
-        kept = "" if held or unmerged else "it is not merged: `navigator merge`, or --unmerged"
+        kept = "" if held else "it is not merged: `navigator merge`, or `git branch -D`"
         if tip not in landed:
             kept = "its last commit is not one that Navigator landed"
         kept = f"it is checked out in {project.path}" if name in facts.checked_out else kept

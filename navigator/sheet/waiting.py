@@ -96,12 +96,12 @@ def what_to_do(card: Card) -> str:
 def tips(reader: Reader, of: Collection[int] | None = None) -> Tips:
     """The commits that new work starts from, by a project's number and a task's own base; reads git.
 
-    A project whose base is the worktree, and one that cannot be read, is left out: a landing says what is wrong with it.
+    A project that cannot be read is left out: a landing says what is wrong with it.
 
     Args:
         of: only these projects; None for those of which something waits for a decision.
     """
-    from navigator.git.facts import WORKTREE, read_base
+    from navigator.git.facts import read_base
 
     projects = {project.id: project for project in reader.projects()}
     found: dict[tuple[int, str], str] = {}
@@ -109,11 +109,8 @@ def tips(reader: Reader, of: Collection[int] | None = None) -> Tips:
         place, project = (task.project_id, task.base), projects.get(task.project_id)
         if project is None or place in found or (of is not None and project.id not in of):
             continue
-        named = task.base or project.base
-        if named == WORKTREE:
-            continue
         try:
-            found[place] = read_base(project.path, named)
+            found[place] = read_base(project.path, task.base or project.base)
         except NavigatorError:
             continue
     return found

@@ -81,15 +81,13 @@ def turns_of(reader: Reader, proposal: Proposal) -> list[AgentTurn]:
 
 
 def agent_words(turns: Sequence[AgentTurn]) -> str:
-    """`Qwen Code 0.24.4: 4 requests in 12 s, read 1 file, sent back 1 time`; "" where no agent wrote."""
+    """`Qwen Code 0.24.4: 4 requests in 12 s, sent back 1 time`; "" where no agent wrote."""
     if not turns:
         return ""
     done = [turn for turn in turns if turn.outcome not in ("lost", "started")]
     said = [
         f"{plural(sum(turn.requests for turn in turns), 'request')} in {sum(turn.seconds for turn in turns):.0f} s"
     ]
-    if files := max((turn.files_read for turn in done), default=0):
-        said.append(f"read {plural(files, 'file')}")
     if back := sum(turn.outcome in ("refused", "tests_failed") for turn in done):
         said.append(f"sent back {plural(back, 'time')}")
     if refused := sum(turn.refused for turn in turns):

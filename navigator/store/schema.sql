@@ -475,8 +475,6 @@ CREATE TABLE agent_turns (
     reason TEXT NOT NULL DEFAULT '',
     tree TEXT NOT NULL DEFAULT '',
     summary TEXT NOT NULL DEFAULT '',
-    tools TEXT NOT NULL DEFAULT '{}',
-    files_read INTEGER NOT NULL DEFAULT 0 CHECK (files_read >= 0),
     requests INTEGER NOT NULL DEFAULT 0 CHECK (requests >= 0),
     replayed INTEGER NOT NULL DEFAULT 0 CHECK (replayed >= 0),
     refused INTEGER NOT NULL DEFAULT 0 CHECK (refused >= 0),

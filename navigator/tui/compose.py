@@ -424,7 +424,7 @@ def look_at(project: Project) -> BaseFiles:
 
     Secrets are left out of the paths, since no model is shown them.
     """
-    from navigator.git.facts import WORKTREE, read_facts, resolve_base
+    from navigator.git.facts import read_facts, resolve_base
     from navigator.git.scope import in_scope, is_secret
     from navigator.git.snapshot import uncommitted_paths
 
@@ -434,10 +434,6 @@ def look_at(project: Project) -> BaseFiles:
         listed = facts.git().run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit).stdout
         names = [os.fsdecode(name) for name in listed.split(b"\0") if name]
         unseen = uncommitted_paths(facts, limit=MOST_UNCOMMITTED)
-        if project.base == WORKTREE:
-            # Proposals start from the checkout itself: new files can be named, and nothing is left out.
-            names = sorted({*names, *(path for path in unseen if not path.endswith("/"))})
-            unseen = ()
         paths = tuple(
             name for name in names if name.isprintable() and not is_secret(name) and in_scope(name, project)
         )

@@ -142,11 +142,11 @@ async def review_existing(app: BaseApp, project: str) -> None:
 def _offers(project: Project) -> dict[str, tuple[dict[str, Any], str]]:
     """What can be reviewed: its name in the list to the arguments and a few words. Blocks."""
     from navigator.git.existing import recent_commits
-    from navigator.git.facts import WORKTREE, read_facts, resolve_base
+    from navigator.git.facts import read_facts, resolve_base
     from navigator.git.snapshot import uncommitted
 
     facts = read_facts(project.path)
-    base = resolve_base(facts, "" if project.base == WORKTREE else project.base)[0]
+    base = resolve_base(facts, project.base)[0]
     offers: dict[str, tuple[dict[str, Any], str]] = {}
     changed = uncommitted(facts)
     if changed.tracked or changed.untracked or changed.dropped:

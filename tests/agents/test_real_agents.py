@@ -35,8 +35,6 @@ def test_a_real_agent_writes_a_change_that_lands(
         assert proposal.way == f"agent {turn.agent}"
         assert turn.agent.rpartition(" ")[2][:1].isdigit()
         assert (turn.outcome, turn.stopped) == ("ok", "end_turn")
-        assert turn.tools["read"] >= 1
-        assert turn.tools["edit"] == 1
         assert turn.requests == len(model.asked) == len(calls)
         # The model and the key are not the agent's to choose, and usage is told for every request.
         assert {body["model"] for body in model.asked} == {"scripted/writer"}
@@ -59,5 +57,4 @@ def test_a_real_agent_can_be_rehearsed(name: str, tmp_path: Path) -> None:
         turn, *_ = store.agent_turns("T1")
         proposal, *_ = store.proposals()
     assert turn.outcome == "ok", turn.reason
-    assert (turn.tools["execute"], turn.tools["read"], turn.tools["edit"]) == (1, 1, 1)
     assert proposal.paths == ("app.py",)

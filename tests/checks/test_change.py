@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.checks.change import added_secret
-from navigator.checks.removed_tests import FileText, changed_settings, removed_tests
+from navigator.checks.removed_tests import FileText, removed_tests
 
 PYTHON = (
     "import unittest\n\nfrom app import f\n\n\nclass Case(unittest.TestCase):\n"
@@ -97,27 +97,6 @@ def test_any_text_is_read(path: str, old: str, new: str) -> None:
     added_secret(old, new)
 
 
-@pytest.mark.parametrize(
-    ("path", "old", "new"),
-    [
-        ("pytest.ini", "[pytest]\naddopts = -q\n", "[pytest]\naddopts = -q --deselect x\n"),
-        ("pyproject.toml", '[tool.pytest.ini_options]\naddopts = "-q"\n', '[tool.pytest.ini_options]\naddopts = "-k nothing"\n'),
-        ("package.json", '{"scripts": {"test": "jest"}}', '{"scripts": {"test": "true"}}'),
-        ("Cargo.toml", "[lib]\n", "[lib]\ntest = false\n"),
-        ("tox.ini", "[tox]\n", None),
-    ],
-)  # fmt: skip
-def test_how_tests_are_run_is_confirmed(path: str, old: str, new: str | None) -> None:
-    assert "the tests are run" in changed_settings(FileText(path, old, new))
-    assert changed_settings(FileText(path, old, old)) == ""
-
-
-def test_other_settings_are_no_tests_settings() -> None:
-    old, new = '[project]\nversion = "1"\n', '[project]\nversion = "2"\n'
-    assert changed_settings(FileText("pyproject.toml", old, new)) == ""
-    assert changed_settings(FileText("package.json", '{"version": "1"}', '{"version": "2"}')) == ""
-
-
 # Keys are made here, so that none stands in this file.
 
 
@@ -136,11 +115,6 @@ def pem() -> str:
 SECRETS = {
     "a token of a provider": f'TOKEN = "{"gh" + "p_" + drawn(36)}"\n',
     "a whole key": pem(),
-    "an assigned key": f'api_key = "{drawn(32)}"\n',
-    "a key in YAML": f'database:\n  password: "{drawn(24)}"\n',
-    "a key in an environment file": f"SERVICE_SECRET={drawn(40)}\n",
-    "a password in an address": f'URL = "postgres://app:{drawn(14)}@db.internal/app"\n',
-    "a key in an object": f"const options = {{ clientSecret: '{drawn(28)}' }};\n",
 }
 
 
@@ -160,21 +134,5 @@ def test_a_secret_that_was_there_is_not_added(name: str) -> None:
     assert added_secret(text, None) == ""
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        'password = "correct horse battery"',
-        'api_key = os.environ["SERVICE_API_KEY"]',
-        'token = "your-token-goes-here-12345"',
-        'secret_name = "projects/main/secrets/database"',
-        'api_key: "${SERVICE_API_KEY_FROM_VAULT_1}"',
-        'access_key = settings.get("access_key_for_storage")',
-        'TOKEN_URL = "https://login.example.org/oauth2/v2.0/token"',
-        'PASSWORD_HASHER = "django.contrib.auth.hashers.Argon2PasswordHasher"',
-        'sha = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"',
-        'URL = "postgres://user:password@localhost/db"',
-        "token = response.json()['access_token']",
-    ],
-)
-def test_ordinary_lines_are_no_secrets(line: str) -> None:
-    assert added_secret("", f"{line}\n") == ""
+def test_an_ordinary_password_is_no_secret() -> None:
+    assert added_secret("", 'password = "correct horse battery"\n') == ""

@@ -55,19 +55,6 @@ def test_a_waiting_task_is_shown_whole_and_nothing_changes(command: Command, rep
     assert "thing.py" in said and "named" in said and "estimated" in said and "hunter2" not in said
 
 
-def test_the_budget_can_be_given(command: Command, repository: Path) -> None:
-    for number in range(40):
-        (repository / f"part{number}.py").write_text(f"def identity_{number}():\n    return None\n" * 30)
-    git(repository, "add", "-A")
-    git(repository, "commit", "-q", "-m", "more")
-    task = queue(command, repository)
-    (small,) = command.json("context", task, "--budget", "1500")["contexts"]
-    (large,) = command.json("context", task, "--budget", "8000")["contexts"]
-    assert small["context_tokens"] <= 1500 < large["context_tokens"] <= 8000
-    assert any("no room left" in left["why"] for left in small["left_out"])
-    command.run("context", task, "--budget", "10", code=2)
-
-
 def test_an_old_task_is_shown_on_its_own_base(command: Command, repository: Path) -> None:
     task = queue(command, repository)
     base = git(repository, "rev-parse", "HEAD").strip()
@@ -78,15 +65,6 @@ def test_an_old_task_is_shown_on_its_own_base(command: Command, repository: Path
     (shown,) = command.json("context", task)["contexts"]
     assert (shown["base"], shown["base_note"]) == (base, "the base of this attempt")
     assert "REHEARSAL" in command.run("task", "show", task).stderr
-
-
-def test_the_checkout_as_base_is_shown_with_its_uncommitted_work(command: Command, repository: Path) -> None:
-    command.run("project", "add", str(repository), "--name", "thing", "--base", "worktree")
-    (repository / "fresh.py").write_text("def fresh():\n    pass\n")
-    added = command.json("task", "add", "thing", "Change fresh", "--file", "fresh.py")
-    (shown,) = command.json("context", added["tasks"][0]["id"])["contexts"]
-    assert shown["base_note"] == "the checkout as it is now"
-    assert ("file", "fresh.py") in {(piece["part"], piece["path"]) for piece in shown["pieces"]}
 
 
 def test_a_task_that_is_not_there(command: Command) -> None:

@@ -31,7 +31,6 @@ def test_demo_ends_with_the_promised_document(command: Command, tmp_path: Path) 
     assert set(document["verdicts"]) == {"approve", "revise", "unreviewed"}
     assert document["swaps"] <= 2 * (document["rounds"] - 1) + 1
     assert document["serial_seconds"] > document["model_seconds"] > document["wall_seconds"]
-    assert set(document["assumptions"]) == {"generator", "reviewer"}
     assert document["states"].get("failed", 0) <= 2
     reviewed = sum(document["verdicts"].values())
     assert reviewed == document["proposals"]
@@ -100,7 +99,9 @@ def test_a_headless_demo_leaves_nothing_and_says_why_nothing_was_tested(
     assert str(temporary / "navigator-demo-") in done.stderr
     assert "Nothing is kept." in done.stdout
     assert list(temporary.iterdir()) == []
-    assert "3 untested: bubblewrap is not installed. Install it (`apt install bubblewrap`" in done.stdout
+    assert (
+        "Nothing was tested: bubblewrap is not installed. Install it (`apt install bubblewrap`" in done.stdout
+    )
 
 
 def test_the_demo_refuses_a_folder_of_real_work_before_it_touches_it(

@@ -23,7 +23,6 @@ from navigator.swap.base import Check
 from navigator.swap.gpu import Gpu, parse_cards
 from tests.cli.boxes import Box, serving
 from tests.cli.conftest import Command
-from tests.swap_install.support import fake_sglang
 
 
 @pytest.fixture
@@ -72,19 +71,6 @@ def test_the_files_that_are_there_and_a_unit_of_somebody_else(folder: Path) -> N
     assert "not written by Navigator" in items["generator unit"].found
     unit.write_text("[Service]\nExecStart=/absent/python -m sglang.launch_server\n")
     assert served(settings(folder))["generator unit"].state == "missing"
-
-
-def test_the_sglang_that_a_unit_would_start(folder: Path) -> None:
-    units = folder / "config" / "systemd" / "user"
-    units.mkdir(parents=True)
-    python = fake_sglang(folder / "sglang", "0.5.18")
-    unit = units / "navigator-generator.service"
-    unit.write_text(f"[Service]\nExecStart={python} -m sglang.launch_server --config /keys.yaml\n")
-    item = served(settings(folder))["SGLang"]
-    assert item.state == "warn" and "0.5.18" in item.found and "0.5.21 or newer" in item.hint
-    # A script of the user's own is not run to find out what it starts.
-    unit.write_text("[Service]\nExecStart=/bin/sh -c 'exec sglang serve'\n")
-    assert "SGLang" not in served(settings(folder))
 
 
 @contextmanager

@@ -33,20 +33,18 @@ def test_everything_goes_and_the_repository_is_as_before(bench: LandingBench) ->
     # Only the times of these folders are others: a hook was there.
     assert set(differences(before, fingerprint(bench.repository))) <= {".git", ".git/hooks"}
     assert not (bench.repository / ".git/hooks/post-commit").exists()
+    assert at(bench).json("forget") == {"forgotten": []}
 
 
-@pytest.mark.parametrize("asked", [False, True])
-def test_a_branch_goes_once_it_is_merged_or_where_that_is_asked_for(bench: LandingBench, asked: bool) -> None:
+def test_a_branch_goes_once_it_is_merged(bench: LandingBench) -> None:
     bench.approve(bench.waiting[0])
     git(bench.repository, "branch", "navigator/mine")
-    if not asked:
-        day, mine = (row for row in forgotten(bench, "--keep", "state") if row["kind"] == "branches")
-        assert day["place"].endswith("navigator/2026-01-01") and "not merged" in day["reason"]
-        assert mine["place"].endswith("navigator/mine") and "not one that Navigator landed" in mine["reason"]
-        bench.desk.config.write_text('[swap]\nstrategy = "rehearsal"\n')
-        at(bench).run("merge", "--yes")
-    rows = forgotten(bench, *(["--unmerged"] if asked else []))
-    day, mine = (row for row in rows if row["kind"] == "branches")
+    day, mine = (row for row in forgotten(bench, "--keep", "state") if row["kind"] == "branches")
+    assert day["place"].endswith("navigator/2026-01-01") and "not merged" in day["reason"]
+    assert mine["place"].endswith("navigator/mine") and "not one that Navigator landed" in mine["reason"]
+    bench.desk.config.write_text('[swap]\nstrategy = "rehearsal"\n')
+    at(bench).run("merge", "--yes")
+    day, mine = (row for row in forgotten(bench) if row["kind"] == "branches")
     assert day["removed"] and not mine["removed"]
     left = git(bench.repository, "branch", "--list", "--format=%(refname:short)", "navigator/*")
     assert left == "navigator/mine"
@@ -77,9 +75,3 @@ def test_what_is_not_to_go_stays(bench: LandingBench) -> None:
     rows = forgotten(bench)
     assert [row["place"] for row in rows if not row["removed"]] == [str(mine)]
     assert [path.name for path in bench.desk.root.iterdir()] == ["notes.txt"]
-
-
-def test_where_nothing_was_made_there_is_nothing_to_remove(bench: LandingBench) -> None:
-    forgotten(bench)
-    assert not bench.desk.root.exists(), list(bench.desk.root.iterdir())
-    assert at(bench).json("forget") == {"forgotten": []}

@@ -29,7 +29,7 @@ from navigator.agents import acp
 from navigator.checks import change, syntax
 from navigator.checks import removed_tests as removed_tests_module
 from navigator.checks.change import added_secret
-from navigator.checks.removed_tests import FileText, changed_settings, removed_tests
+from navigator.checks.removed_tests import FileText, removed_tests
 from navigator.edits import ladder, parser
 from navigator.edits import parser as markers
 from navigator.edits.apply import apply_answer
@@ -105,9 +105,7 @@ def _parsed(parse: Callable[[bytes], str | None]) -> Callable[[str], None]:
 
 def _tests_of(name: str) -> Callable[[str], None]:
     def read(text: str) -> None:
-        file = FileText(name, text, "")
-        removed_tests([file])
-        changed_settings(file)
+        removed_tests([FileText(name, text, "")])
 
     return read
 

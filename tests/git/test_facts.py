@@ -135,7 +135,7 @@ def test_the_base_alone_is_the_base_of_all_facts(kind: str, repo: Path, tmp_path
     elif kind == "packed":
         git(repo, "pack-refs", "--all")
     facts = read_facts(repo)
-    for base in ("", "release", "worktree"):
+    for base in ("", "release"):
         assert read_base(repo, base) == resolve_base(facts, base)[1]
     with pytest.raises(NoCommit, match="nothing"):
         read_base(repo, "nothing")

@@ -1,4 +1,4 @@
-"""The base `worktree`: the checkout with its uncommitted work, in the private repository alone."""
+"""The checkout with its uncommitted work, in the private repository alone."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ from pathlib import Path
 import pytest
 
 from navigator.git import snapshot as snapshots
-from navigator.git.facts import read_facts, resolve_base
+from navigator.git.facts import read_facts
 from navigator.git.private import PrivateRepo
 from navigator.git.snapshot import (
     NoWorktree,
     WorktreeSnapshot,
-    require_worktree,
-    snapshot_head,
     take_snapshot,
 )
 from navigator.git.source import TreeSource
-from navigator.landing.land import LandingRefused, StaleBase, execute_landing, prepare_landing
 from tests.git.test_hostile import hostile as hostile
 from tests.git.test_hostile import mark as mark
 from tests.git.world import World, commit, fingerprint, git, make_repo
@@ -71,7 +68,7 @@ def test_the_checkout_as_it_is(world: World) -> None:
     modes = {path: entry.mode for path, entry in world.private.tree_entries(made.commit).items()}
     assert (modes["run.sh"], modes["link"], modes["src/util.py"]) == ("100755", "120000", "100644")
     assert "docs/guide.txt" in made.taken and made.left_out == ()
-    assert snapshot_head(world.private, made.commit) == made.head == world.facts.head_commit
+    assert made.head == world.facts.head_commit
     # Its objects are nowhere but in the private repository.
     own = world.private.tree_entries(made.commit)["src/util.py"].sha
     assert git(world.repo, "cat-file", "-e", own, ok=False) == ""
@@ -87,7 +84,6 @@ def test_the_same_work_is_the_same_commit_and_none_is_head(world: World) -> None
     assert take(world).commit == first
     (world.repo / "src/util.py").write_bytes(b"LIMIT = 13\n")
     assert take(world).commit != first
-    assert snapshot_head(world.private, world.facts.head_commit) == ""
 
 
 def test_taken_out_of_the_index_and_ignored_is_gone(world: World) -> None:
@@ -172,7 +168,7 @@ def test_secrets_large_files_and_repositories_inside_are_left_out(
 def test_conflicts_and_bare_repositories_are_refused(world: World, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--bare", str(world.repo), "bare.git")
     with pytest.raises(NoWorktree):
-        require_worktree(read_facts(tmp_path / "bare.git"))
+        take_snapshot(world.private, read_facts(tmp_path / "bare.git"))
     git(world.repo, "checkout", "-qb", "other")
     commit(world.repo, {"src/util.py": b"LIMIT = 20\n"})
     git(world.repo, "checkout", "-q", "main")
@@ -224,51 +220,3 @@ def test_it_outlives_the_users_gc_and_the_private_one(world: World) -> None:
     again = PrivateRepo.open(world.state / "private", world.project)
     assert files(world, made)["src/util.py"] == b"LIMIT = 12\n"
     assert TreeSource(again, made, world.project).read("staged.py") == b"s = 2\n"
-
-
-def _plan(world: World, changes: dict[str, bytes], base: str) -> object:
-    proposal = world.propose(dict(changes), 1, base)
-    return prepare_landing(world.project, world.facts, world.private, proposal, "B1", "Change it")
-
-
-def test_landing_what_the_uncommitted_work_does_not_touch(world: World) -> None:
-    world.project = world.project.model_copy(update={"base": "worktree"})
-    assert resolve_base(world.facts, "worktree") == ("refs/heads/main", world.facts.head_commit)
-    (world.repo / "README.md").write_bytes(b"# edited\n")
-    made = take(world).commit
-    proposal = world.propose({"src/util.py": b"LIMIT = 99\n"}, 1, made)
-    before = fingerprint(world.repo)
-    plan = prepare_landing(world.project, world.facts, world.private, proposal, "B1", "Raise it")
-    assert fingerprint(world.repo) == before
-    execute_landing(plan)
-    tip = git(world.repo, "rev-parse", "navigator/B1")
-    assert git(world.repo, "show", f"{tip}:src/util.py") == "LIMIT = 99"
-    # The uncommitted work is not landed with it.
-    assert git(world.repo, "show", f"{tip}:README.md") == "# thing"
-    assert git(world.repo, "rev-parse", f"{tip}^") == world.facts.head_commit
-    assert (world.repo / "README.md").read_bytes() == b"# edited\n"
-
-
-def test_landing_on_uncommitted_work_waits_for_the_commit(world: World) -> None:
-    world.project = world.project.model_copy(update={"base": "worktree"})
-    (world.repo / "src/util.py").write_bytes(b"LIMIT = 12\n")
-    (world.repo / "new.py").write_bytes(b"n = 1\n")
-    made = take(world).commit
-    changes = {"src/util.py": b"LIMIT = 99\n", "new.py": b"n = 2\n"}
-    with pytest.raises(LandingRefused, match=r"uncommitted work: .*src/util\.py") as refusal:
-        _plan(world, changes, made)
-    assert not isinstance(refusal.value, StaleBase) and "Commit" in refusal.value.hint
-    git(world.repo, "add", "-A")
-    git(world.repo, "commit", "-qm", "mine")
-    # What was approved stands on exactly what is committed now.
-    assert _plan(world, changes, made).tree  # type: ignore[attr-defined]
-
-
-def test_other_work_in_its_place_is_stale(world: World) -> None:
-    world.project = world.project.model_copy(update={"base": "worktree"})
-    (world.repo / "src/util.py").write_bytes(b"LIMIT = 12\n")
-    made = take(world).commit
-    commit(world.repo, {"src/util.py": b"LIMIT = 13\n"})
-    with pytest.raises(StaleBase) as refusal:
-        _plan(world, {"src/util.py": b"LIMIT = 99\n"}, made)
-    assert refusal.value.paths == ("src/util.py",)

@@ -62,9 +62,3 @@ def test_a_description_with_impossible_figures_is_not_read(field: str, value: ob
     told = asdict(pace_of(Role.GENERATOR, 1.0).model)
     told[field] = value
     assert read_timing(told) is None
-
-
-def test_the_words_name_every_assumption() -> None:
-    assert pace_of(Role.GENERATOR, 1.0).model.in_words() == (
-        "184 tok/s single stream, experts 15% of a step, prefill 8,333 tok/s"
-    )

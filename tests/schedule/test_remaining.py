@@ -54,9 +54,7 @@ def test_every_state_comes_to_an_end(
     assert found is not None
     assert found == remaining(views, 100.0, figures, plan)
     assert math.isfinite(found.seconds)
-    assert set(found.by_project) == {project for _, _, project in tasks}
     assert 0 <= found.low <= found.seconds <= found.high
-    assert found.seconds >= max(found.by_project.values()) >= 0
 
 
 def test_one_task_alone_takes_what_its_steps_take() -> None:
@@ -67,7 +65,7 @@ def test_one_task_alone_takes_what_its_steps_take() -> None:
     steps = PUBLISHED.write_seconds + PUBLISHED.swap_in + PUBLISHED.review_seconds
     assert found.seconds == pytest.approx(steps, rel=0.1)
     assert found.low < steps < found.high
-    assert (found.swaps, found.revisions, found.single_seconds) == (1, 0, PUBLISHED.single_seconds)
+    assert (found.swaps, found.revisions) == (1, 0)
 
 
 def test_the_revise_rate_sends_back_its_share() -> None:

@@ -81,13 +81,11 @@ def prompt_for(
     task: Task,
     project: Project,
     writer: Role,
-    aim: int | None = None,
     elsewhere: Sequence[Elsewhere] = (),
 ) -> Prompted:
     """Choose the context, render the prompt, and see that all of it fits. Reads git and parses: call it in a thread.
 
     Args:
-        aim: tokens of context that are aimed at, where not the usual; the server's room may be less.
         elsewhere: changes that the files do not have: in other projects before, or the one that was sent back.
 
     Raises:
@@ -104,11 +102,10 @@ def prompt_for(
             hint="Shorten the task, or raise context_tokens.",
         )
     looks = looks_of(deps.settings, task.kind)
-    shared = aim or (LOOKING_AIM if looks else CONTEXT_AIM)
-    if aim is None:
-        # What the task names is shown whole in either case: nobody has to ask for it.
-        named = sum(source.size(path) for path in task.files) // BYTES_A_TOKEN
-        aim = min(CONTEXT_AIM, LOOKING_AIM + named) if looks else CONTEXT_AIM
+    shared = LOOKING_AIM if looks else CONTEXT_AIM
+    # What the task names is shown whole in either case: nobody has to ask for it.
+    named = sum(source.size(path) for path in task.files) // BYTES_A_TOKEN
+    aim = min(CONTEXT_AIM, LOOKING_AIM + named) if looks else CONTEXT_AIM
     # Where the server has little room, half of it is kept for looks.
     budget = min(aim, own // 2 if looks else own)
     for _ in range(_TRIES):

@@ -10,10 +10,9 @@ from typing import Any
 
 from navigator.context.looker import Looker
 from navigator.git.diffs import ABSENT
-from navigator.git.facts import WORKTREE, read_base, read_facts, resolve_base
+from navigator.git.facts import read_base, read_facts, resolve_base
 from navigator.git.private import PrivateRepo, is_commit_id
 from navigator.git.runner import Git
-from navigator.git.snapshot import take_snapshot
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, opening
 from navigator.journey.dependencies import Dependencies, at_home
@@ -59,7 +58,7 @@ def base_on(
     if len(missing) > 1:
         on = _holding_all(project, missing, task)
     landing = on.landing
-    if landing is not None and landing.state is LandingState.LANDED and project.base != WORKTREE:
+    if landing is not None and landing.state is LandingState.LANDED:
         private.pin_base(landing.commit)
         tree, parent = private.tree_of(landing.commit), landing.commit
     else:
@@ -287,15 +286,13 @@ def _pinned_base(
         base = task.base_commit or shared
         if not base:
             own = task.based(project)
-            base, on = base_on(own, private, task, new_base(own, private), before)
+            base, on = base_on(own, private, task, new_base(own), before)
     private.pin_base(base)
     return base, private, on
 
 
-def new_base(project: Project, private: PrivateRepo) -> str:
-    """The commit that an attempt begins on: the base branch's, or a snapshot of the checkout."""
-    if project.base == WORKTREE:
-        return take_snapshot(private, read_facts(project.path)).commit
+def new_base(project: Project) -> str:
+    """The commit that an attempt begins on."""
     if is_commit_id(project.base):
         return project.base
     return read_base(project.path, project.base)

@@ -224,7 +224,7 @@ _Text = Annotated[str, StringConstraints(max_length=MOST_TEXT)]
 class Precedent(Model):
     """A finding that was judged wrong in a project, and why; the texts are a model's and a person's, in 500 characters each.
 
-    `review_id` and `finding` say where it was made; None for one that was read from a file. `ended` is when it was dropped or
+    `review_id` and `finding` say where it was made. `ended` is when it was dropped or
     changed, "" while it is shown to the reviewer.
     """
 
