@@ -77,6 +77,7 @@ def test_both_models_answer_the_cases_and_the_difference_is_said(
     assert (made["faulty"], made["clean"], made["sources"]["synthetic"]["known"]) == (12, 12, 24)
     with pytest.raises(Conflict, match="not loaded"):
         room.act("exam.run", writer=True)
+    room.work()
     ask_all(room)
     room.act("exam.run", items=100, writer=True)
     answers = room.read().exam_answers()
