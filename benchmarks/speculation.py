@@ -1,8 +1,9 @@
-"""What Cascade's rule costs, on rounds whose truth is known.
+"""Two checks of the lab on rounds whose truth is known: do the intervals of c and v hold it, and what does Cascade's rule cost?
 
 Rounds cost v + γ c steps, every start of the server moves by 2 %. For the rule, drafts are accepted with a chance of α and a
 start has 2,000 tokens; where plain decoding is best its cost is to be at most 5 %, as published. No model is real here; the
-figures are of the method.
+figures are of the method. A real llama.cpp checks the fit against its own timers: `lab speculation measure`, then `predict
+--measured`.
 
     python benchmarks/speculation.py [--tiny | --full]
 """
@@ -13,16 +14,18 @@ import argparse
 import random
 
 from benchmarks.size import sized
+from navigator.lab.speculation.fit import fits
 from navigator.lab.speculation.predict import expected_tokens
 from navigator.lab.speculation.rule import rules
 from navigator.lab.speculation.runs import Run
 
-SCATTER, STARTS, STEP = 0.02, sized(2, 6, 6), 0.01
+C, V, SCATTER, STARTS, STEP = 0.12, 1.4, 0.02, 6, 0.01
+LENGTHS = (1, 2, 4), (1, 3, 7), (2, 4, 8, 16)
 TOKENS, WINDOW = 2000, 16
 
 
 def measured(lengths: tuple[int, ...], c: float, v: float, alpha: float, seed: int) -> list[Run]:
-    """One measurement."""
+    """One measurement of six starts."""
     dice, found = random.Random(seed), []
     for block in range(STARTS):
         for gamma in (0, *lengths):
@@ -59,6 +62,24 @@ def _window(
     return float(tokens), float(tokens - rounds), rounds * step * (v + gamma * c if gamma else 1.0)
 
 
+def coverage(times: int) -> None:
+    """How many intervals of 95 % hold the truth."""
+    print(f"intervals of 95 % that hold c = {C} and v = {V}, of {times} measurements of {STARTS} starts:")
+    for lengths in LENGTHS:
+        every = [fits(measured(lengths, C, V, 0.6, seed))[0] for seed in range(times)]
+        held = [
+            sum(ends[0] <= truth <= ends[1] for ends in each if ends is not None)
+            for truth, each in (
+                (C, [fit.draft_interval for fit in every]),
+                (V, [fit.verify_interval for fit in every]),
+            )
+        ]
+        doubted = sum(bool(fit.doubts) for fit in every)
+        print(
+            f"  γ = {', '.join(map(str, lengths))}: c {held[0]}, v {held[1]}; {doubted} were called doubtful"
+        )
+
+
 def costs() -> None:
     """The rule beside each fixed length, from drafts that gain to drafts that lose."""
     print(f"time against plain decoding, of {STARTS} starts of {TOKENS} tokens:")
@@ -75,6 +96,7 @@ def costs() -> None:
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
+    coverage(sized(5, 200, 1000))
     costs()
 
 

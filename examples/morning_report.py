@@ -25,7 +25,7 @@ def ask(*words: str) -> Any:
 def main() -> None:
     """Print the report."""
     status = ask("status")
-    proposals = ask("proposals", "--waiting")["proposals"]
+    proposals = ask("proposals", "--state", "open")["proposals"]
     rate = ask("stats", "reviewer")
     swaps = ask("stats", "cost")["swaps"]["directions"]
 

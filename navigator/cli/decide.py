@@ -8,7 +8,7 @@ from typing import Annotated
 import click
 
 from navigator.actions.approve import Approve
-from navigator.actions.base import Done, plural
+from navigator.actions.base import Done
 from navigator.actions.deciding import DecisionRow, Pinned, Reject, SendBack, Undo, decided
 from navigator.actions.escalate import Escalate
 from navigator.actions.notes import WORDS, JudgeFinding
@@ -22,7 +22,7 @@ from navigator.landing.plan import LandingRefused
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.states import DecisionKind
 from navigator.model.text import safe_line
-from navigator.sheet.marks import Kind, batch_choice
+from navigator.sheet.marks import batch_choice
 
 Tree = Annotated[str, Value("HASH")]
 
@@ -67,7 +67,8 @@ def approve(
     done = _approve_each(session.ask(verb)) if chosen else Approve.outcome([])
     rows = decided(done)
     if not rows and not given("--json"):
-        output.say(_nothing_taken(left_out))
+        named = "Approve what is left out by its id: `navigator approve P…`."
+        output.say(f"Nothing was approved. {named}" if left_out else "Nothing waits for your approval.")
     session.report(done.told, {"decisions": rows} | ({"left_out": left_out} if all_reviewed else {}))
 
 
@@ -84,20 +85,6 @@ def _approve_each(verb: Approve) -> Done:
                 raise  # nothing was done
             rows.append(DecisionRow(id=one.proposals[0].id, kind=DecisionKind.APPROVE, reason=str(error)))
     return Approve.outcome(rows)
-
-
-def _nothing_taken(left_out: list[dict[str, str]]) -> str:
-    """Why --all-reviewed approves nothing, and what to do."""
-    unseen = [row["id"] for row in left_out if row["mark"] == Kind.UNSEEN]
-    if unseen:
-        wait = f"{plural(len(unseen), 'proposal')} {'waits' if len(unseen) == 1 else 'wait'}"
-        return (
-            f"Nothing was approved: {wait}, only not looked at yet. `navigator diff {' '.join(unseen[:3])}` shows "
-            f"{'it' if len(unseen) == 1 else 'them'}; --include-unseen approves without looking."
-        )
-    if left_out:
-        return "Nothing was approved. Approve what is left out by its id: `navigator approve P…`."
-    return "Nothing waits for your approval."
 
 
 def _chosen(

@@ -62,7 +62,6 @@ class PlanOptions(TypedDict):
     ram: _Gigabytes | None
     generator: _Model | None
     reviewer: _Model | None
-    context: Annotated[int | None, Value("TOKENS", type=click.IntRange(min=1024))]
 
 
 @command()
@@ -77,7 +76,6 @@ def doctor(*, plan: bool = False, **planned: Unpack[PlanOptions]) -> None:
         ram: With --plan: host memory.
         generator: With --plan: a name, or a folder with a config.json.
         reviewer: With --plan: the same for the model that reviews.
-        context: With --plan; default: 131072.
     """
     if plan:
         show_plan(planned)
@@ -127,7 +125,6 @@ def _look(paths: StatePaths) -> Iterator[Check]:
     yield Check("settings", "ok", str(settings.source or f"no file at {config_path()}: all defaults"))
     yield from _sandbox(unsandboxed=settings.checks.unsandboxed)
     yield from checked("prompts", _prompts)
-    yield from _events(settings)
     yield from card_items()
     found = list(strategy_items(settings, paths))
     yield from found
@@ -173,17 +170,13 @@ def _check_folder(paths: StatePaths) -> Check:
 
 
 def _database(paths: StatePaths) -> Iterator[Check]:
-    """Whether the database can be opened and is intact; what a second model is worth, by what it holds."""
-    from navigator.sheet.statistics.reviewer import independence
-    from navigator.store.reads.reader import Reader
-
+    """Whether the database can be opened and is intact."""
     if not paths.database.exists():
         yield Check("database", "ok", "none yet; the first command creates it")
         return
     try:
         with closing(open_reader(paths.database)) as connection:
             said = quick_check(connection)
-            worth = independence(Reader(connection)).words if said == "ok" else "unknown"
     except sqlite3.Error as error:
         raise translated(error, paths.database) from error
     if said != "ok":
@@ -191,7 +184,6 @@ def _database(paths: StatePaths) -> Iterator[Check]:
         yield Check("database", "missing", found, f"Backups are in {paths.backups}.")
         return
     yield Check("database", "ok", str(paths.database))
-    yield Check("second model", "ok", worth, "`navigator exam run`, and with --writer, ask both.")
 
 
 def _sandbox(*, unsandboxed: bool) -> Iterator[Check]:
@@ -218,19 +210,6 @@ def _prompts() -> Iterator[Check]:
     library.check()
     mine = ", ".join(prompt.version for prompt in library.own)
     yield Check("prompts", "ok", f"yours: {mine}" if mine else "the packaged ones")
-
-
-def _events(settings: Settings) -> Iterator[Check]:
-    """Whether the commands of [on] can be started."""
-    from navigator.engine.on_events import program_of
-
-    commands = {event: settings.on.command(event) for event in settings.on.events}
-    lost = [f"{event}: {command[0]}" for event, command in commands.items() if program_of(command) is None]
-    if lost:
-        found = f"does not exist or is not executable: {', '.join(lost)}"
-        yield Check("events", "warn", found, "Correct [on] in the settings (docs/events.md).")
-    elif commands:
-        yield Check("events", "ok", f"a command for {', '.join(commands)}")
 
 
 def _agent(settings: Settings) -> Check:
@@ -331,7 +310,7 @@ def show_plan(planned: PlanOptions) -> None:
         _sized_model(settings, Role.REVIEWER, planned["reviewer"]),
         card=memory,
         ram=host,
-        tokens=planned["context"] or 131_072,
+        tokens=131_072,
     )
     output.show(found, _show_plan)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,13 +11,14 @@ from urllib.parse import urlsplit
 
 from navigator.config.paths import resource_dir
 from navigator.config.settings import ServerSettings, Settings
+from navigator.lab.speculation.decide import to_look_at
 from navigator.model.errors import NavigatorError
 from navigator.model.states import Role
 from navigator.model.text import plural, safe_line
 from navigator.setup.files import read_text, sealed, state_of
 from navigator.setup.install import open_to_others, places_of, program_of_unit, unit_state
 from navigator.setup.plan import model_folder, total_bytes, weight_files
-from navigator.setup.sglang_flags import FIXED, is_vulnerable
+from navigator.setup.sglang_flags import FIXED, find_sglang, is_vulnerable
 from navigator.swap import strategy_class
 from navigator.swap.base import ROLES, Check
 from navigator.swap.gpu import cards, is_local
@@ -98,9 +100,29 @@ def unit_items(settings: Settings, places: Places) -> Iterator[Check]:
             )
         else:
             yield Check(label, "ok", found)
+    yield from _installed_versions(places, (own.generator_unit, own.reviewer_unit))
     if on.read(places.swap_conf) is None:
         hint = f"`{command}` writes it; without it model-swap.sh uses its defaults."
         yield Check("swap.conf", "warn", f"{places.swap_conf} does not exist", hint)
+
+
+def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Check]:
+    """The SGLang that each unit starts, named once if both share it, and what its speculation was decided for."""
+
+    texts = [text for name in units if (text := read_text(places.unit(name), places.on)) is not None]
+    programs = {program_of_unit(text) for text in texts if "sglang" in text}
+    for program in sorted(filter(None, programs)):
+        if not Path(program).name.startswith(("python", "sglang")):
+            continue  # the user's own script: what it starts is unknown
+        with contextlib.suppress(NavigatorError):  # without SGLang the unit fails with its own message
+            found = find_sglang(program, places.on)
+            assert found is not None
+            yield _vulnerable("SGLang", found.version)
+            for text in texts:
+                changed = program_of_unit(text) == program and to_look_at(text, found.version, places.on)
+                if changed:
+                    hint = "Measure again: `navigator lab speculation measure PLAN --write`."
+                    yield Check("speculation", "warn", f"decided for another {changed}", hint)
 
 
 def _check_files(settings: Settings, role: Role, *, units: bool) -> Iterator[Check]:
@@ -138,39 +160,18 @@ def _access(settings: Settings, role: Role) -> Iterator[Check]:
     if others:
         hint = "Start it with --host 127.0.0.1: anyone who reaches this port can use the server, and may take it over."
         yield Check(label, "warn", f"port {port} is open to the network", hint)
-    try:
-        version, keyless, one_key = asyncio.run(_ask_server(server))
-    except (NavigatorError, TimeoutError):
-        return
-    if not version:
-        return  # only SGLang can be taken over through its API, and only it tells its version
-    if keyless:
-        hint = "Run `navigator swap install`, which creates keys, or start SGLang with --api-key."
-        found = f"{server.base_url} needs no API key; any local program can use it"
-        yield Check(label, "warn", found, hint)
-    elif one_key:
-        hint = "Set --admin-api-key too, as `navigator swap install` does: else every user can change the weights."
-        yield Check(label, "warn", f"{server.base_url} has one key for requests and administration", hint)
-    elif not others:
-        yield Check(label, "ok", f"port {port} is open to this machine only and needs an API key")
-    yield _vulnerable(f"{role.value} version", version)
+    with contextlib.suppress(NavigatorError, TimeoutError):
+        # Only SGLang can be taken over through its API, and only it tells its version.
+        if version := asyncio.run(_version(server)):
+            yield _vulnerable(f"{role.value} version", version)
 
 
-async def _ask_server(server: ServerSettings) -> tuple[str, bool, bool]:
-    """SGLang's version, "" for another server; whether it answers without a key; whether one key allows everything."""
+async def _version(server: ServerSettings) -> str:
+    """SGLang's version; "" of another server."""
     from navigator.client.client import ModelClient
 
-    async with asyncio.timeout(_ANSWER_SECONDS):
-        async with ModelClient(server) as client:
-            info = await client.server_info()
-        version = str(info.get("version", ""))
-        one_key = "admin_api_key" in info and not info["admin_api_key"]
-        async with ModelClient(server.model_copy(update={"api_key_env": ""})) as stranger:
-            try:
-                await stranger.models()
-            except NavigatorError:
-                return version, False, one_key
-    return version, True, one_key
+    async with asyncio.timeout(_ANSWER_SECONDS), ModelClient(server) as client:
+        return str((await client.server_info()).get("version", ""))
 
 
 def _vulnerable(label: str, version: str) -> Check:

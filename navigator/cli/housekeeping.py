@@ -117,23 +117,17 @@ def _drop_exam(deps: Dependencies) -> int:
 
 
 @command(json=False)
-def export(folder: Annotated[Path, Value("DIR")], *, overwrite: bool = False) -> None:
+def export(folder: Annotated[Path, Value("DIR")]) -> None:
     """Write everything as JSON lines, one file per table, to DIR.
 
     Secrets are redacted: those with a known form, and the values in files that no model is shown.
-
-    Args:
-        overwrite: Replace an earlier export in DIR.
     """
     from navigator.store.schema import tables
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()) and not overwrite:
-            raise Conflict(
-                f"{folder} is not empty.",
-                hint="Choose another folder, or replace an earlier export there with --overwrite.",
-            )
+        if any(folder.iterdir()):
+            raise Conflict(f"{folder} is not empty.", hint="Choose another folder.")
         (folder / f"{tables()[0]}.jsonl").touch()
     except OSError as error:
         raise UsageError(

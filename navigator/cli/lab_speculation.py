@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -15,8 +16,9 @@ from navigator.cli.command import AtLeast1, File, Share, Value, command, words_a
 from navigator.config.paths import private_folder, state_dir
 from navigator.lab.speculation import tables
 from navigator.lab.speculation.decide import Drafting, decide, write_launch
+from navigator.lab.speculation.fit import fit_words, measured
 from navigator.lab.speculation.plan import Plan, read_plan
-from navigator.lab.speculation.predict import BATCH_FORM_FLAW, Given, Prediction
+from navigator.lab.speculation.predict import BATCH_FORM_FLAW, PRIOR, Given, Prediction
 from navigator.lab.speculation.predict import predict as predicted
 from navigator.lab.speculation.rule import rules
 from navigator.lab.speculation.runner import RANDOM, finished, note_progress
@@ -354,6 +356,7 @@ class _Costs(TypedDict):
     alpha: Share | None
     rate: Share | None
     gamma: AtLeast1 | None
+    draft_cost: Annotated[float | None, Value("C", type=click.FloatRange(min=0))]
     restart_seconds: Annotated[float | None, Value("S", type=click.FloatRange(min=0))]
     speed: _Positive | None
     experts: AtLeast1 | None
@@ -363,33 +366,76 @@ class _Costs(TypedDict):
 @command()
 def predict(
     *,
-    draft_cost: Annotated[float, Value("C", type=click.FloatRange(min=0))],
-    verify_cost: Annotated[float, Value("V", type=click.FloatRange(min=0, min_open=True))] = 1.0,
+    measured_: File | None = None,
+    method: Annotated[str | None, Value("[TARGET/]NAME")] = None,
+    verify_cost: Annotated[str | None, Value("V|prior")] = None,
     **costs: Unpack[_Costs],
 ) -> None:
-    """Predict the speed-up of speculative decoding, and where it breaks even, from given costs.
+    """Predict the speed-up of speculative decoding, and where it breaks even, from given costs or from measured runs.
 
     Args:
         alpha: Chance that a drafted token is accepted.
         rate: Instead: accepted ÷ drafted tokens, as servers count.
         gamma: Draft length; by default the best of 1 to 16.
         draft_cost: A draft step ÷ a step of the target.
-        verify_cost: A verifying pass ÷ a step of the target.
+        measured_: Instead of c, v and α: the runs that `measure` wrote.
+        method: Which of the measured methods, where there are several.
+        verify_cost: A verifying pass ÷ a step of the target, or `prior` from the experts. Default 1.
         experts: Routed experts of a layer.
         top_k: Experts that a token uses.
         restart_seconds: What switching costs.
         speed: Speed without speculation.
     """
-    found = predicted(Given(draft_cost=draft_cost, verify_cost=verify_cost, **costs))
+    known = measured(read_runs(measured_).runs, method) if measured_ is not None else None
+    if known is None and costs["draft_cost"] is None:
+        raise UsageError("A prediction needs c.", hint="Give --draft-cost, or --measured.")
+    given: dict[str, Any] = dict(costs)
+    cost = _verify_cost(verify_cost)
+    if known is not None:
+        cost = known.verify_cost if cost is None else cost
+        if given["draft_cost"] is None:
+            given["draft_cost"] = known.draft_cost
+        if given["alpha"] is None and given["rate"] is None:
+            given["alpha"] = known.alpha
+    found = predicted(Given(verify_cost=cost, **given))
+    notes = _notes(cost)
+    document = asdict(found) | {"notes": notes, "measured": known is not None}
+
+    def text(_: object) -> None:
+        if known is not None:
+            output.say("\n".join([*fit_words(known), ""]))
+        _show_prediction(found, notes, known is not None)
+
+    output.show(document | ({"fit": known.fit} if known else {}), text)
+
+
+def _verify_cost(word: str | None) -> float | Literal["prior"] | None:
+    if word is None or word == PRIOR:
+        return PRIOR if word else None
+    try:
+        cost = float(word)
+    except ValueError:
+        cost = 0.0
+    if not 0 < cost < math.inf:
+        raise UsageError(f"{word} is no cost of verifying.", hint="Give a number above zero, or `prior`.")
+    return cost
+
+
+def _notes(verify_cost: float | str | None) -> list[str]:
     notes = [BATCH_FORM_FLAW]
-    if verify_cost == 1:
+    if verify_cost is None:
         notes.append(
             "v is taken as 1: verifying γ + 1 tokens costs as much as one step. On sparse models it costs more; measure it."
         )
-    output.show(asdict(found) | {"notes": notes}, lambda _: _show_prediction(found, notes))
+    if verify_cost == PRIOR:
+        notes.append(
+            "The prior takes each token's experts as independent and counts reading only: an upper bound of that part. Text"
+            " repeats its experts."
+        )
+    return notes
 
 
-def _show_prediction(found: Prediction, notes: list[str]) -> None:
+def _show_prediction(found: Prediction, notes: list[str], from_runs: bool) -> None:
     lines: list[tuple[str, str]] = [
         ("draft length γ", str(found.gamma)),
         ("α, chance that a drafted token is accepted", f"{found.alpha:.3f}"),
@@ -404,6 +450,6 @@ def _show_prediction(found: Prediction, notes: list[str]) -> None:
         lines.append((f"distinct experts of {found.gamma + 1} tokens", f"{found.distinct_experts:.2f}"))
     if found.break_even_tokens is not None:
         lines.append(("a restart has paid after", f"{found.break_even_tokens:,.0f} tokens"))
-    output.table(lines, "predicted, not measured", "")
+    output.table(lines, "predicted" if from_runs else "predicted, not measured", "")
     for note in notes:
         output.prose(note)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -180,13 +179,11 @@ def scan(folder: Folder) -> None:
         sys.exit(1)
 
 
-def add_below(folder: Path, *, only_list: bool = False) -> dict[str, Any]:
+def add_below(folder: Path) -> dict[str, Any]:
     """Show the repositories below a folder that are no project yet, each with the command that would run its tests, and add
     them: with --yes, or where the answer at the terminal is yes.
-
-    With `only_list` also those that are projects are shown, and none is added: no state folder is opened.
     """
-    found = list(_below(folder, only_list))
+    found = list(_below(folder))
     if not found:
         output.note(f"No new repositories below {folder}.")
     elif not given("--json"):
@@ -197,7 +194,7 @@ def add_below(folder: Path, *, only_list: bool = False) -> dict[str, Any]:
     added: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
     nobody = ""
-    for path, tests in found if not only_list and _may_add(len(found)) else ():
+    for path, tests in found if _may_add(len(found)) else ():
         try:
             made = session.act(AddProject(path=str(path), check=tests)).data
         except NavigatorError as error:
@@ -220,13 +217,11 @@ def _may_add(count: int) -> bool:
     return False
 
 
-def _below(folder: Path, every: bool) -> Iterator[tuple[Path, str]]:
+def _below(folder: Path) -> Iterator[tuple[Path, str]]:
     from navigator.sandbox.propose import proposed_for
 
-    known: set[str] = set()
-    if not every:
-        with session.reading() as store:
-            known = {held.path for held in store.projects()}
+    with session.reading() as store:
+        known = {held.path for held in store.projects()}
     for path in find_repositories(folder):
         try:
             if str(path) not in known:
@@ -354,16 +349,6 @@ def targets(words: tuple[str, ...]) -> tuple[str, str]:
             return first, second
         if first in (".", "..") or ("/" in first and Path(first).expanduser().is_dir()):
             return project_of(Path(first).expanduser()), second
-        if second or (get_close_matches(first, names, 1) and not _is_commit(first)):
+        if second:
             store.project(first)  # names the nearest one
     return project_of(Path.cwd()), first
-
-
-def _is_commit(word: str) -> bool:
-    """Whether the repository of the current folder knows it as a commit or range."""
-
-    top = repository_of(Path.cwd())
-    return ".." in word or (
-        top is not None
-        and read_facts(top).git().run("rev-parse", "-q", "--verify", word, check=False).status == 0
-    )

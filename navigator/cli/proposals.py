@@ -15,7 +15,7 @@ from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import CheckResult, Finding, Proposal, Review
 from navigator.model.states import CheckOutcome, ProposalState, Role, Verdict
 from navigator.model.text import safe_line
-from navigator.sheet.marks import Kind, facts_of, head, labels, marks, waiting_proposals
+from navigator.sheet.marks import Kind, facts_of, head, labels, marks
 from navigator.sheet.waiting import mark_document, row_head, tips, waiting_document, what_to_do
 from navigator.sheet.waiting import waiting as waits_for_you
 from navigator.sheet.writing import (
@@ -46,7 +46,6 @@ def proposals(
     *,
     state: ProposalState | None = None,
     all_: bool = False,
-    waiting: bool = False,
     project: session.ProjectName | None = None,
 ) -> None:
     """List what waits for you: proposals, and tasks to read, to try again or to put away.
@@ -54,23 +53,18 @@ def proposals(
     Args:
         state: Only those in one state.
         all_: List all proposals (the default with --json).
-        waiting: Only those waiting for your decision (the default without --json).
         project: Only those of one project.
     """
-    if bool(state) + all_ + waiting > 1:
-        raise UsageError("Use only one of --state, --all and --waiting.")
-    only_waiting = waiting or not (state or all_ or given("--json"))
+    if state and all_:
+        raise UsageError("Use only one of --state and --all.")
     with session.reading() as store:
         session.known_project(store, project)
         bases = tips(store)
         items = waits_for_you(store, project, bases)
-        if only_waiting and not given("--json"):
+        if not (state or all_ or given("--json")):
             _show_waiting(items)
             return
-        if only_waiting:
-            found = waiting_proposals(store, project)
-        else:
-            found = store.proposals(states={state} if state else None, project=project)
+        found = store.proposals(states={state} if state else None, project=project)
         pairs = list(zip(found, facts_of(store, [one.id for one in found], bases), strict=True))
         documents = [_marked(*pair) | {"rehearsal": store.rehearsal} for pair in pairs]
     output.show(

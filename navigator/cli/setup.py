@@ -91,10 +91,10 @@ def setup(
     _require_usable(settings_text(writes, reviews, fits, why, (None, None)))
     contexts = asyncio.run(_measure(writes, reviews))
     _write_settings(settings_text(writes, reviews, fits, why, contexts), asks=asks, only_print=print_)
-    if projects is not None:
+    if projects is not None and not print_:
         from navigator.cli.project import add_below
 
-        if add_below(projects, only_list=print_)["projects"]:
+        if add_below(projects)["projects"]:
             output.note("`navigator project check NAME` tries a project's test command.")
     if not print_:
         _tell(

@@ -152,21 +152,18 @@ def _print_rows(table: Table) -> None:
 
 
 @command()
-def report(
-    file: Annotated[Path | None, Value("[FILE.html]")] = None, *, overwrite: bool = False, since: Day = ""
-) -> None:
+def report(file: Annotated[Path | None, Value("[FILE.html]")] = None, *, since: Day = "") -> None:
     """Say what happened: what was done, what waits, what went wrong and what to do about it, what it cost.
 
     With FILE.html, write it to one page, with what waits and the three answers, that needs no other file and no network.
 
     Args:
-        overwrite: Replace FILE if it exists.
         since: Since this day, e.g. 2026-11-03, or the last 12h, 7d, 8w. Without it: the 24 hours before the newest run ended.
     """
 
     moment = since_utc(since)
     if file is not None:
-        _write_page(file, moment, overwrite=overwrite)
+        _write_page(file, moment)
         return
     with session.reading() as store, store.snapshot():
         if given("--json"):
@@ -183,12 +180,12 @@ def tell_account(store: Reader, since: str) -> None:
     output.say("\n".join(rest))
 
 
-def _write_page(file: Path, moment: str, *, overwrite: bool) -> None:
+def _write_page(file: Path, moment: str) -> None:
     from navigator.config.paths import write_new
     from navigator.engine.acting import report_page
 
-    if os.path.lexists(file) and not overwrite:
-        raise Conflict(f"{file} exists.", hint="Choose another name, or replace it with --overwrite.")
+    if os.path.lexists(file):
+        raise Conflict(f"{file} exists.", hint="Choose another name.")
     with session.reading() as store:
         page = report_page(session.state_paths(), store, moment, output.note)
     try:

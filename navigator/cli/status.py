@@ -19,6 +19,11 @@ def status() -> None:
     output.show(document, _show_status)
 
 
+def swapping(to: str, resident: str | None) -> str:
+    """What the GPU is kept for: a swap, or the canary of a model that others loaded."""
+    return f"checking the {to}'s answers" if to == resident else f"swapping to {to}"
+
+
 def _show_counts(document: dict[str, Any]) -> None:
     """How many tasks wait for whom."""
     tasks = document["tasks"]
@@ -74,15 +79,12 @@ def _show_status(document: dict[str, Any]) -> None:
         output.say(f"GPU: {held}{known}. No conductor is running; `navigator run` starts one.")
         return
     if conductor["swapping_to"]:
-        output.say(f"GPU: swapping to {conductor['swapping_to']}")
+        output.say(f"GPU: {swapping(conductor['swapping_to'], conductor['resident'])}")
     else:
         held = "both models" if conductor["both_resident"] else conductor["resident"] or "nothing"
         if conductor["both_resident"] and conductor["problems"]:
             held = "not every server answers"
         output.say(f"GPU: {held} ({conductor['strategy']})")
-    for role, found in conductor["inflight"].items():
-        if found["limit"] < found["most"]:
-            output.say(f"The {role} gets {found['limit']} of at most {found['most']} requests at a time.")
     again = min(conductor["asked_again"].values(), default=0)
     for role, problem in conductor["problems"].items():
         then = f" It is asked again in {again} s." if again else ""

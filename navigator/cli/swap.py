@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
@@ -22,13 +23,14 @@ from navigator.cli.session import (
     require_no_conductor,
     state_paths,
 )
+from navigator.cli.status import swapping
 from navigator.config.settings import load_settings
 from navigator.config.settings import time_scale as scale_of
 from navigator.engine.following import ConductorClient
 from navigator.figures.intervals import percent_of
 from navigator.model.errors import Conflict
 from navigator.model.models import Swap, age_seconds, utc_now
-from navigator.model.states import LOOP_TASK_STATES, Role
+from navigator.model.states import LOOP_TASK_STATES, CanaryOutcome, Role
 from navigator.model.text import SIMULATED, plural
 
 if TYPE_CHECKING:
@@ -106,7 +108,7 @@ def _show_status(document: dict[str, Any]) -> None:
     if document["resident"] is None and known and known["role"]:
         output.say(f"last known: {known['role']}, {output.duration(known['age_seconds'])} ago")
     if document["swapping_to"]:
-        output.say(f"swapping to {document['swapping_to']}")
+        output.say(swapping(document["swapping_to"], document["resident"]))
     elif document["wanted"]:
         output.say(f"{document['wanted']} loads when current work finishes")
     for role, reason in document["given_up"].items():
@@ -204,7 +206,8 @@ async def swap_alone(deps: Dependencies, role: Role, session: int = 0) -> Swap:
     Args:
         session: the measurement that the swap belongs to; a rehearsal's server is then left running.
     """
-    from navigator.engine.swapping import confirmed
+    from navigator.engine.swapping import CanaryWatch, confirmed, first_answer, garbage
+    from navigator.journey.recovery import Storage
 
     strategy = deps.strategy
     origin, started, began = await strategy.resident(), utc_now(), time.monotonic()
@@ -218,6 +221,11 @@ async def swap_alone(deps: Dependencies, role: Role, session: int = 0) -> Swap:
     }
     try:
         result, there = await confirmed(strategy, role, await strategy.swap(role, _tell_event))
+        if result.outcome == "done" and origin is not role and not both:
+            watch = CanaryWatch(deps, Storage(deps, lambda reason: None))
+            result, found = await first_answer(watch, role, result, _tell_event)
+            if found is not None and found.outcome is CanaryOutcome.GARBAGE:
+                result = replace(result, outcome="failed", failure="garbage", reason=garbage(found))
     except asyncio.CancelledError:
         cut = Swap(**known, outcome="failed", failure="cancelled", reason="Interrupted during the swap.")
         _note_resident(deps, "", cut)
@@ -277,7 +285,8 @@ def _say_ended(made: Swap | SwapResult) -> None:
 
 @command()
 def log(*, limit: AtLeast1 = 20) -> None:
-    """List the newest swaps: phases in seconds, why one failed, and how much of the weights was in memory.
+    """List the newest swaps: phases in seconds, why one failed, how much of the weights was in memory, and what was
+    done meanwhile.
 
     Args:
         limit: Number of swaps.
@@ -305,6 +314,7 @@ def _show_log(found: list[Swap]) -> None:
             lambda made: f"{percent_of(made.warm_bytes / made.weight_bytes)}%" if made.weight_bytes else "",
         ),
         ("phases", _phases),
+        ("meanwhile", lambda made: "  ".join(f"{work} {s:.2f}" for work, s in made.filled_with.items())),
     )
 
 
@@ -329,7 +339,7 @@ def measure(*, n: Annotated[int, Value(type=click.IntRange(1, 1000))] = 30) -> N
     """Swap to the reviewer and back, again and again, and print count, mean, median and P95.
 
     Only while no task waits and no conductor runs. It ends on the model that was loaded at the start; Ctrl-C ends it after the
-    swap in progress, a second Ctrl-C at once. Every swap is recorded as any other.
+    swap in progress. Every swap is recorded as any other.
 
     Args:
         n: Swaps in each direction.
@@ -363,19 +373,13 @@ def measure(*, n: Annotated[int, Value(type=click.IntRange(1, 1000))] = 30) -> N
 async def _measured(deps: Dependencies, round_trips: int) -> str:
     """Make the swaps; returns why they ended. The model that was loaded before is loaded again."""
     stop = asyncio.Event()
-    this = asyncio.current_task()
-    assert this is not None
 
     def interrupted() -> None:
-        if stop.is_set():
-            this.cancel()
         stop.set()
-        output.note("Stopping after this swap. Ctrl-C again stops at once.")
+        output.note("Stopping after this swap.")
 
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, interrupted)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, this.cancel)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, interrupted)
     session, ended = deps.reader.last_seq() + 1, COMPLETE
     try:
         home = await deps.strategy.resident()
@@ -396,8 +400,6 @@ async def _measured(deps: Dependencies, round_trips: int) -> str:
                 if await deps.strategy.resident() is not home:
                     await swap_alone(deps, home, session)
                 break
-    except asyncio.CancelledError:
-        ended = _STOPPED
     finally:
         await deps.close()
     return ended

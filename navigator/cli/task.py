@@ -16,7 +16,7 @@ from navigator.journey.change import MOST
 from navigator.model.errors import UsageError
 from navigator.model.json_text import read_toml
 from navigator.model.models import Suggestion, Task
-from navigator.model.states import Complexity, TaskKind, TaskState
+from navigator.model.states import TaskKind, TaskState
 from navigator.sheet.writing import (
     agent_words,
     event_words,
@@ -43,7 +43,6 @@ def add(
     *,
     all_: bool = False,
     kind: TaskKind | None = None,
-    complexity: Complexity = Complexity.MEDIUM,
     file: Annotated[tuple[str, ...], Value("PATH")] = (),
     priority: int = 0,
     after: tuple[session.TaskId, ...] = (),
@@ -57,7 +56,6 @@ def add(
     Args:
         all_: Queue it for every project.
         kind: Kind of work; guessed from the text where it is not given.
-        complexity: Your estimate.
         file: A file the task is about; may be repeated.
         priority: Higher priority goes first.
         after: Start when this task landed or is approved, on top of it; of any project; may be repeated.
@@ -72,7 +70,6 @@ def add(
     else:
         shared = {
             "kind": kind,
-            "complexity": complexity,
             "priority": priority,
             "files": list(file),
             "after": list(after),

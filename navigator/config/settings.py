@@ -309,6 +309,13 @@ class SwapSettings(Section):
         return self
 
 
+class CanarySettings(Section):
+    """The same questions to a loaded server at temperature 0: does it answer sense? (docs/strategies.md)"""
+
+    enabled: bool = True
+    """Ask them after each load. A server whose answers are garbage counts as not loaded."""
+
+
 class BatchSettings(Section):
     """When a review is due, and how many revisions may follow."""
 
@@ -489,6 +496,7 @@ class Settings(Section):
     final: FinalSettings = Field(default_factory=FinalSettings)
     routing: RoutingSettings = Field(default_factory=RoutingSettings)
     swap: SwapSettings = Field(default_factory=SwapSettings)
+    canary: CanarySettings = Field(default_factory=CanarySettings)
     batch: BatchSettings = Field(default_factory=BatchSettings)
     review: ReviewSettings = Field(default_factory=ReviewSettings)
     checks: ChecksSettings = Field(default_factory=ChecksSettings)

@@ -348,7 +348,6 @@ class Looker:
 SECONDS = 3.0
 """Processor time of one search."""
 
-MEMORY = 1 << 30
 _LONGEST_LINE = 2_000
 _MOST_HITS = 2_000
 
@@ -366,7 +365,7 @@ def matching_lines(expression: str, texts: Sequence[str]) -> list[list[int]]:
         BadExpression: it is no regular expression.
         WorkerLost: it takes too long.
     """
-    return run_bounded(_search, expression, list(texts), seconds=SECONDS, memory=MEMORY)
+    return run_bounded(_search, expression, list(texts), seconds=SECONDS)
 
 
 def _search(expression: str, texts: list[str]) -> list[list[int]]:

@@ -105,7 +105,6 @@ _SIGNATURE = 160
 _WORD = patterns.compile(WORD.pattern.encode())
 _LFS = b"version https://git-lfs.github.com/spec/"
 _LOOKED_AT = 8_000
-_MEMORY = 3 << 30
 _SECONDS = 2.0
 _BYTES_A_SECOND = 100_000
 
@@ -134,7 +133,7 @@ def call_grammar(
     """
     seconds = _SECONDS + len(data) / _BYTES_A_SECOND
     try:
-        return run_bounded(function, language, data, seconds=seconds, memory=_MEMORY)
+        return run_bounded(function, language, data, seconds=seconds)
     except WorkerLost:
         raise
     except Exception as error:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from navigator.actions.registry import perform
@@ -23,7 +24,7 @@ from navigator.engine.reconcile import Idle, Incoming, Reconciler
 from navigator.engine.residency import Batches, Residency
 from navigator.engine.server import SocketServer
 from navigator.engine.summary import SessionSummary
-from navigator.engine.swapping import make_prompts
+from navigator.engine.swapping import Ahead
 from navigator.exam.queue import ExamQueue, keep_preparing
 from navigator.journey.change import broke
 from navigator.journey.dependencies import Dependencies
@@ -34,7 +35,7 @@ from navigator.model import snapshot as acts
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event
 from navigator.model.states import Escalation, Role, TaskState
-from navigator.schedule.next_actions import first_after_swap, next_actions
+from navigator.schedule.next_actions import next_actions
 from navigator.schedule.swap_rule import outlook
 from navigator.sheet.finish import UNTIL, measured_doubt, measured_figures
 from navigator.store.database import is_low
@@ -90,6 +91,7 @@ class Conductor:
         self._batches = Batches(deps)
         self._exam = ExamQueue(deps)
         self._incoming = Incoming(deps, self._storage)
+        self._ahead = Ahead(deps, self._storage)
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
@@ -212,7 +214,7 @@ class Conductor:
             case acts.Generate(task_id):
                 self._work(task_id, deps.writer_of(deps.reader.task(task_id)), write(deps, task_id))
             case acts.RunChecks(task_id):
-                self._work(task_id, None, check(deps, task_id))
+                self._work(task_id, None, deps.cpu_work.during("checks", partial(check, deps, task_id)))
             case acts.ReviewTask(task_id):
                 self._work(task_id, Role.REVIEWER, self._review(task_id))
             case acts.AskExam(item_id):
@@ -222,7 +224,7 @@ class Conductor:
             case acts.Land(task_id):
                 from navigator.journey.land import land
 
-                self._work(task_id, None, land(deps, task_id))
+                self._work(task_id, None, deps.cpu_work.during("landings", partial(land, deps, task_id)))
             case acts.Renew(task_id):
                 self._renew(task_id)
             case acts.SwapTo(role):
@@ -260,13 +262,12 @@ class Conductor:
 
     async def _swap(self, role: Role) -> None:
         """Swap, and use the time in which no model answers."""
-        first, over = first_after_swap(self._looked_at, role, time.monotonic()), asyncio.Event()
-        self._spawn(make_prompts(self._deps, self._storage, role, first, over))
+        self._spawn(self._ahead.fill(role, self._looked_at, time.monotonic()))
         self._swapped.set()
         try:
             await self._residency.swap(role)
         finally:
-            over.set()
+            self._ahead.end()
 
     async def _guarded(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
         """Run one stage; whatever it raises ends in a state a person can read, and never in a lost task."""
@@ -398,14 +399,17 @@ class Conductor:
                 }
                 for role in (Role.GENERATOR, Role.REVIEWER)
             },
+            "ahead": {"prompts": self._ahead.prompts, "baselines": self._ahead.baselines},
             "batch": self._batches.name,
             "until": self._options.until,
             "swaps": live.swaps_made,
             "hurry": live.hurry,
             "wanted": live.wanted.value if live.wanted else None,
             "deaths": live.deaths,
+            "canary": self._residency.canary.report(),
             "problems": {role.value: said for role, said in live.problems.items()},
             "asked_again": live.asked_again,
+            "read_ahead": self._residency.warmth.report(),
             "given_up": {role.value: reason for role, reason in live.given_up.items()},
             "disk_full": self._storage.full,
         }

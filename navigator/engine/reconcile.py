@@ -101,6 +101,7 @@ class Reconciler:
         await self._residency.forget(believed, seen.resident)
         if seen.resident is not None:
             self._residency.outside(believed, seen.resident)
+            await self._residency.examine()
             return
         assert believed is not None
         self._live.resident = None

@@ -5,21 +5,29 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.summary import SessionSummary
-from navigator.engine.swapping import WeightReadAhead, confirmed, resident_now
+from navigator.engine.swapping import (
+    CanaryWatch,
+    WeightReadAhead,
+    confirmed,
+    first_answer,
+    garbage,
+    resident_now,
+)
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.recovery import Storage
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Swap, utc_now
-from navigator.model.states import LOOP_TASK_STATES, Role
+from navigator.model.states import LOOP_TASK_STATES, CanaryOutcome, Role
 from navigator.sheet.finish import SWAPPING_TO, UNTIL
 from navigator.store.reads.reader import Reader
 from navigator.swap import looks
-from navigator.swap.base import OTHER, PhaseEvent, SwapResult
+from navigator.swap.base import OTHER, PhaseEvent, Report, SwapResult
 from navigator.swap.ssh import ConnectionLost
 
 log = logging.getLogger(__name__)
@@ -54,8 +62,11 @@ class Residency:
         self._storage = storage
         self._batches = batches
         self._wake = wake
+        self.canary = CanaryWatch(deps, storage)
         self.outage = ""
         """Why the servers' machine cannot be reached, as last noted; "" where it can."""
+        self._unproved: Role | None = None
+        """A model that others loaded, and that has not passed the canary."""
 
     @cached_property
     def warmth(self) -> WeightReadAhead:
@@ -77,7 +88,9 @@ class Residency:
         if None not in (before, found) and before is not found and not self._deps.strategy.both_resident:
             self.outside(before, found)
         else:
+            self._unproved = found
             self.note()
+        await self.examine()
         await self.warmth.rest(self._live.resident)
         await self.assumptions(self._live.resident)
 
@@ -160,9 +173,10 @@ class Residency:
             tx.event("swap_begun", data={"from": origin.value if origin else "", "to": to.value})
         try:
             measuring = await self.warmth.before(to)
+            deps.cpu_work.forget()
             result = await deps.strategy.swap(to, report)
             bytes_read = await self.warmth.measured(measuring)
-            await self._ended(origin, to, started, began, result, bytes_read)
+            await self._ended(origin, to, started, began, result, bytes_read, report)
         except NavigatorError as error:
             self._load_failed(to, began, str(error))
             live.resident = await resident_now(deps.strategy)
@@ -192,10 +206,14 @@ class Residency:
         began: float,
         result: SwapResult,
         read: tuple[int, int],
+        report: Report,
     ) -> None:
         deps, live = self._deps, self._live
         result, live.resident = await confirmed(deps.strategy, to, result)
+        if result.outcome == "done":
+            result = await self._proved(origin, to, result, report)
         ended = time.monotonic()
+        filled = deps.cpu_work.between(began, ended)
         seconds = round(ended - began, 3)
         self._keep(
             origin,
@@ -208,6 +226,8 @@ class Residency:
             failure=result.failure,
             weight_bytes=read[0],
             warm_bytes=read[1],
+            filled_seconds=filled[0],
+            filled_with=filled[1],
         )
         log.info("swap to %s: %s in %.1f s %s", to.value, result.outcome, seconds, result.reason)
         await self.assumptions(live.resident)
@@ -222,7 +242,7 @@ class Residency:
             live.failed(to, began=began, give_up_after=None)
             if result.failure == "connection_lost":
                 self.note_outage(deps.strategy.outage or result.reason)
-        if live.resident not in (None, origin, to):
+        if live.resident not in (None, origin, to) and result.failure != "garbage":
             self.outside(origin, live.resident)  # somebody else's swap was in the way
 
     def _not_reached(self, origin: Role | None, to: Role, began: float, problem: str) -> None:
@@ -251,6 +271,48 @@ class Residency:
         with self._storage.writing("a swap"), self._deps.store.transaction() as tx:
             tx.add_swap(swap)
         self._session.swapped(swap)
+
+    async def _proved(self, origin: Role | None, to: Role, result: SwapResult, report: Report) -> SwapResult:
+        """The swap, if the canary finds the model well; else the way back: only another load brings this one back."""
+        result, found = await first_answer(self.canary, to, result, report)
+        if found is None or found.outcome is not CanaryOutcome.GARBAGE:
+            return result
+        strategy = self._deps.strategy
+        self.note_problem(to, garbage(found))
+        back = origin if origin not in (None, to) else OTHER[to]
+        assert back is not None
+        await self.forget(to, back)
+        left = await strategy.swap(back, lambda event: None)
+        self._live.resident = await resident_now(strategy)
+        return replace(
+            result,
+            outcome="went_back" if left.outcome == "done" else "failed",
+            phases=result.phases + left.phases,
+            reason=" ".join(filter(None, (garbage(found), left.reason))),
+            failure="garbage",
+        )
+
+    async def examine(self) -> None:
+        """Ask a model that others loaded; if it answers garbage, have it loaded again."""
+        live, role = self._live, self._live.resident
+        if role is None or role is not self._unproved or live.swapping_to is not None:
+            return
+        if self._deps.strategy.both_resident:
+            return
+        self._unproved = None
+        live.swapping_to = role  # until it has answered it is given no work, as after a swap of our own
+        try:
+            found = await self.canary.loaded(role)
+        finally:
+            live.swapping_to = None
+            self._wake()
+        bad = found is not None and found.outcome is CanaryOutcome.GARBAGE
+        if found is None or not bad or live.resident is not role:
+            return
+        self.note_problem(role, garbage(found))
+        # Its server would call another load of the same model done: only the other model's load ends it.
+        live.swapping_to = OTHER[role]
+        await self.swap(OTHER[role])
 
     def _load_failed(self, role: Role, began: float, reason: str) -> None:
         count = self._live.load_failed(role, reason, began=began)
@@ -286,7 +348,7 @@ class Residency:
             made_by="outside",
             session=self._session.number,
         )
-        self._live.resident = found
+        self._live.resident = self._unproved = found
         self._live.pardon(found)
         with self._storage.writing("a swap made outside"):
             with deps.store.transaction() as tx:

@@ -1,29 +1,39 @@
-"""What a swap came to: a strategy that says "done" is believed only once the role's model is seen at its address.
+"""What a swap came to: a strategy that says "done" is believed only once the role's model is seen to answer the canary.
 
-During a swap the prompts that the next model is asked first are made. That changes no task. A prompt is kept with everything
-that it was made of and is used only for the same; what was not needed is made again.
+A swap takes the time between the last answer of one model and the first answer of the other. The canary asks for that.
+
+Under a swap `Ahead` does what needs no model: the prompts that the next model is asked first, and tests on bases. It changes no
+task. A prompt is kept with everything that it was made of and is used only for the same; what was not needed is made again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from navigator.config.settings import Settings
+from navigator.figures.canary import MAX_TOKENS, PROBES, Probe, judge
+from navigator.journey.checking import baseline_of, check_setup
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.material import made_for, new_base
 from navigator.journey.recovery import Storage
 from navigator.journey.review import prepare_review
 from navigator.journey.write import agent_writes
 from navigator.model.errors import NavigatorError
-from navigator.model.snapshot import Generate, ReviewTask
-from navigator.model.states import Role
-from navigator.swap.base import SwapResult, SwapStrategy
+from navigator.model.models import Project, SwapPhase, Task
+from navigator.model.snapshot import Generate, ReviewTask, SchedulerSnapshot
+from navigator.model.states import CanaryOutcome, Phase, Role
+from navigator.model.text import safe_line
+from navigator.schedule.next_actions import first_after_swap
+from navigator.swap.base import PhaseEvent, Report, SwapResult, SwapStrategy
 
 if TYPE_CHECKING:
+    from navigator.client.client import ModelClient
     from navigator.swap.page_cache import CachedBytes
     from navigator.swap.read_ahead import ReadAhead
 
@@ -56,6 +66,26 @@ async def confirmed(strategy: SwapStrategy, to: Role, result: SwapResult) -> tup
         failure="wrong_model",
         reason=await _difference(strategy, to, there),
     ), there
+
+
+async def first_answer(
+    canary: CanaryWatch, to: Role, result: SwapResult, report: Report
+) -> tuple[SwapResult, Canary | None]:
+    """A swap that is done with its last phase, in which the model answers the canary; and the answer. None where that is off."""
+    began = time.monotonic()
+    if canary.enabled:
+        report(PhaseEvent("canary", "begin", 0.0))
+    found = await canary.loaded(to)
+    if found is None:
+        return result, None
+    seconds = round(time.monotonic() - began, 3)
+    report(PhaseEvent("canary", "done", seconds))
+    return replace(result, phases=(*result.phases, SwapPhase(name="canary", seconds=seconds))), found
+
+
+def garbage(found: Canary) -> str:
+    """What is wrong with a model whose canary found garbage."""
+    return f"It is healthy and answers garbage: {found.reason}."
 
 
 async def _difference(strategy: SwapStrategy, to: Role, there: Role | None) -> str:
@@ -120,6 +150,20 @@ class WeightReadAhead:
         log.info("weights: %d of %d MB were in memory when the swap began", warm >> 20, seen.total >> 20)
         return seen.total, warm
 
+    def report(self) -> dict[str, Any] | None:
+        """The newest reading, as clients show it; None before the first."""
+        seen = self._ahead.report() if self._ahead is not None else None
+        if seen is None:
+            return None
+        warm = seen.warm_after if seen.warm_after is not None else seen.warm_before
+        return {
+            "role": seen.role.value,
+            "weight_bytes": seen.weight_bytes,
+            "warm_bytes": warm,
+            "read_bytes": seen.read_bytes,
+            "ended": seen.ended,
+        }
+
     async def close(self) -> None:
         """Stop reading."""
         if self._ahead is not None:
@@ -141,38 +185,168 @@ class WeightReadAhead:
         return self._ahead
 
 
-# What comes after the swap, made while no model answers.
+# The canary: the questions that a loaded server is asked. `/health` says that it generates, not what.
 
 
-async def make_prompts(
-    deps: Dependencies,
-    storage: Storage,
-    to: Role,
-    first: Sequence[Generate | ReviewTask],
-    over: asyncio.Event,
-) -> None:
-    """Make the prompts of what `to` is asked first, until the swap is `over`. What goes wrong is left to its stage."""
-    deps.prepared.clear()
-    for action in first:
-        if over.is_set():
-            return
+_SECONDS = 60.0
+"""For all questions together. A server that takes longer is judged by its work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """What a loaded server's answers came to, and why they are not well."""
+
+    outcome: CanaryOutcome
+    reason: str = ""
+
+
+class CanaryWatch:
+    """The canary of one conductor. What a model answered well is held against its answers after later loads."""
+
+    def __init__(self, deps: Dependencies, storage: Storage) -> None:
+        self._deps = deps
+        self._storage = storage
+        self._well: dict[tuple[Role, str], tuple[str, ...]] = {}
+        self._last: dict[Role, Canary] = {}
+
+    @property
+    def enabled(self) -> bool:
+        """Whether models are asked at all."""
+        return self._deps.settings.canary.enabled
+
+    def report(self) -> dict[str, dict[str, str]]:
+        """The newest canary of each role in this session."""
+        return {
+            role.value: {"outcome": canary.outcome.value, "reason": canary.reason}
+            for role, canary in self._last.items()
+        }
+
+    async def loaded(self, role: Role) -> Canary | None:
+        """Ask a role that was just loaded; None where the canary is off."""
+        if not self.enabled:
+            return None
+        canary = self._last[role] = await self._ask(role)
+        well = canary.outcome is CanaryOutcome.WELL
+        said = {"role": role.value, "outcome": canary.outcome.value, "reason": canary.reason}
+        log.log(logging.DEBUG if well else logging.WARNING, "canary of the %s: %s %s", *said.values())
+        self._storage.event("a canary's outcome", "canary", **said)
+        return canary
+
+    async def _ask(self, role: Role) -> Canary:
         try:
-            with storage.writing("a prompt that was made ahead"):
-                if isinstance(action, ReviewTask):
-                    key, planned = await prepare_review(deps, action.task_id)
-                    deps.prepared[key] = planned
-                else:
-                    await _writing(deps, to, action.task_id)
+            async with self._deps.lent_client(role) as client, asyncio.timeout(_SECONDS):
+                model = role, client.settings.model
+                answers = await _answers(client)
+        except (NavigatorError, TimeoutError) as error:
+            reason = safe_line(str(error)) or f"no answer within {_SECONDS:g} s"
+            return Canary(CanaryOutcome.UNANSWERED, reason)
+        outcome, reason = judge(answers, self._well.get(model))
+        if outcome is CanaryOutcome.WELL:
+            self._well[model] = answers
+        return Canary(outcome, reason)
+
+
+async def _answers(client: ModelClient) -> tuple[str, ...]:
+    """One text a probe, cut ones included."""
+    from navigator.client.body import ChatRequest
+    from navigator.client.errors import CutByLength
+
+    async def asked(probe: Probe) -> str:
+        request = ChatRequest(
+            messages=({"role": "user", "content": probe.question},),
+            max_tokens=MAX_TOKENS,
+            temperature=0.0,
+            top_p=1.0,
+        )
+        try:
+            return (await client.chat(request)).text
+        except CutByLength as error:
+            return error.partial
+
+    said = await asyncio.gather(*map(asked, PROBES), return_exceptions=True)
+    for one in said:
+        if isinstance(one, BaseException):
+            raise one
+    return tuple(one for one in said if isinstance(one, str))
+
+
+class Ahead:
+    """Fills swaps. One at a time; what is begun when the swap ends is finished, and nothing else is begun."""
+
+    def __init__(self, deps: Dependencies, storage: Storage) -> None:
+        self._deps = deps
+        self._storage = storage
+        self._over = True
+        self.prompts = 0
+        self.baselines = 0
+
+    def end(self) -> None:
+        """The swap is over."""
+        self._over = True
+
+    async def fill(self, to: Role, snapshot: SchedulerSnapshot, now: float) -> None:
+        """Prepare what comes after a swap to `to` until `end`; whatever goes wrong is left to the stage that needs it.
+
+        Args:
+            snapshot: what was true when the swap began, at monotonic second `now`.
+        """
+        self._over, self.prompts, self.baselines = False, 0, 0
+        self._deps.prepared.clear()
+        first = first_after_swap(snapshot, to, now)
+        await asyncio.gather(self._prompts(to, first), self._baselines(snapshot))
+
+    async def _prompts(self, to: Role, first: Sequence[Generate | ReviewTask]) -> None:
+        for action in first:
+            if self._over:
+                return
+            make = self._review if isinstance(action, ReviewTask) else partial(self._writing, to)
+            self.prompts += await self._tried("prompts", partial(make, action.task_id))
+
+    async def _review(self, task_id: str) -> bool:
+        key, planned = await prepare_review(self._deps, task_id)
+        self._deps.prepared[key] = planned
+        return True
+
+    async def _writing(self, writer: Role, task_id: str) -> bool:
+        deps = self._deps
+        task = deps.reader.task(task_id)
+        project = deps.project(task.project_id)
+        if task.after or agent_writes(deps, task):
+            return False
+        key, prompt = await made_for(deps, task, await self._base(project, task), writer)
+        deps.prepared[key] = prompt
+        return True
+
+    async def _baselines(self, snapshot: SchedulerSnapshot) -> None:
+        """Each project's tests on the bases of what is left to write, the project with the most tasks first."""
+        waiting: dict[int, list[str]] = {}
+        for task in snapshot.tasks:
+            if task.standing.phase is Phase.WRITE and not task.standing.running:
+                waiting.setdefault(task.project_id, []).append(task.id)
+        for project_id, tasks in sorted(waiting.items(), key=lambda item: -len(item[1])):
+            project = self._deps.project(project_id)
+            if self._over:
+                return
+            if project.check.strip():
+                self.baselines += await self._tried("baselines", partial(self._baseline, project, tasks[0]))
+
+    async def _baseline(self, project: Project, task_id: str) -> bool:
+        deps = self._deps
+        base = await self._base(project, deps.reader.task(task_id))
+        setup = await check_setup(deps, project)
+        before = deps.reader.newest_baseline(project.id)
+        await baseline_of(deps, setup, await asyncio.to_thread(setup.private.tree_of, base))
+        return deps.reader.newest_baseline(project.id) != before
+
+    async def _base(self, project: Project, task: Task) -> str:
+        """The commit that the task will begin on."""
+        return task.base_commit or await asyncio.to_thread(new_base, project)
+
+    async def _tried(self, kind: str, work: Callable[[], Awaitable[bool]]) -> bool:
+        try:
+            with self._storage.writing(f"{kind} that were made ahead"):
+                return await self._deps.cpu_work.during(kind, work)
         except Exception:
             # The stage that needs it meets the same obstacle, and says it where it belongs.
-            log.info("the prompt of %s could not be made ahead", action.task_id, exc_info=True)
-
-
-async def _writing(deps: Dependencies, writer: Role, task_id: str) -> None:
-    task = deps.reader.task(task_id)
-    project = deps.project(task.project_id)
-    if task.after or agent_writes(deps, task):
-        return
-    base = task.base_commit or await asyncio.to_thread(new_base, project)
-    key, prompt = await made_for(deps, task, base, writer)
-    deps.prepared[key] = prompt
+            log.info("%s could not be made ahead", kind, exc_info=True)
+        return False

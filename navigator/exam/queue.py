@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -410,7 +411,8 @@ async def keep_preparing(deps: Dependencies, storage: Storage, swapped: asyncio.
             began = monotonic()
             try:
                 with storage.writing(f"the exam items of {project.name}"):
-                    made = await prepare_project(deps, project, seconds=left[project.id], behind=True)
+                    making = partial(prepare_project, deps, project, seconds=left[project.id], behind=True)
+                    made = await deps.cpu_work.during("exam items", making)
                     if made.problem:
                         log.info("no exam items of %s: %s", project.name, made.problem)
             except Exception:

@@ -24,6 +24,15 @@ NEWEST = 500
 
 
 @dataclass(frozen=True, slots=True)
+class Filled:
+    """Of `n` swaps' seconds the `share` in which work went on that needs no GPU, and the seconds of work by kind."""
+
+    n: int
+    share: float
+    work: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Direction:
     """All swaps of one strategy from one role to another.
 
@@ -37,6 +46,7 @@ class Direction:
         failed: how many ended otherwise; their durations are not in the figures.
         failures: the classes of those, with how many each.
         outside: how many were made externally, and were not measured.
+        filled: how much of the swaps that were done had work that needs no GPU; None where nobody looked.
     """
 
     from_role: Role | None
@@ -47,6 +57,7 @@ class Direction:
     failed: int
     failures: dict[str, int] = field(default_factory=dict)
     outside: int = 0
+    filled: Filled | None = None
 
 
 def swap_stats(swaps: Iterable[Swap]) -> tuple[Direction, ...]:
@@ -93,6 +104,7 @@ def _direction(swaps: Sequence[Swap]) -> Direction:
         failed=len(failed),
         failures=dict(Counter(swap.failure or "unknown" for swap in failed).most_common()),
         outside=len(swaps) - len(ours),
+        filled=_filled_share(done),
     )
 
 
@@ -112,6 +124,16 @@ def _summary(values: Sequence[float]) -> Durations:
     found = summarise(values)
     assert found is not None  # a group has at least one
     return found
+
+
+def _filled_share(done: Sequence[Swap]) -> Filled | None:
+    known = [swap for swap in done if swap.filled_seconds >= 0]
+    seconds = sum(swap.seconds for swap in known)
+    if not seconds:
+        return None
+    kinds = sorted({kind for swap in known for kind in swap.filled_with})
+    work = {kind: sum(swap.filled_with.get(kind, 0.0) for swap in known) for kind in kinds}
+    return Filled(len(known), sum(swap.filled_seconds for swap in known) / seconds, work)
 
 
 # How long a session would have taken, by a stated model of time: for rehearsals, whose clock is scaled.

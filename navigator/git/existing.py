@@ -140,11 +140,11 @@ def held_commits(facts: RepoFacts, shas: Sequence[str]) -> list[str]:
     return [sha for sha in shas if sha in present and sha not in gone]
 
 
-def new_commits(facts: RepoFacts, tip: str, without: Sequence[str], limit: int) -> tuple[list[str], int]:
-    """The commits of a branch, merges left out, that none of `without` contains: oldest first, and how many older there are."""
-    words = ("--no-merges", "--ignore-missing", f"--max-count={MOST_COMMITS}")
+def new_commits(facts: RepoFacts, tip: str, without: Sequence[str], limit: int) -> list[str]:
+    """The newest commits of a branch, merges left out, that none of `without` contains; oldest first."""
+    words = ("--no-merges", "--ignore-missing", f"--max-count={limit}")
     found = facts.git().commits(*words, given=[tip, *(f"^{sha}" for sha in without if sha)])
-    return found[:limit][::-1], max(0, len(found) - limit)
+    return found[::-1]
 
 
 def branch_with(facts: RepoFacts, sha: str, base: str = "") -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections import Counter, OrderedDict, defaultdict
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+import time
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -73,28 +74,6 @@ _KEPT_MAPS = 3
 """A map of 2,000 files takes some 50 MB."""
 
 
-class MapShelf:
-    """Keeps the last few maps. Safe to use from several threads."""
-
-    def __init__(self, kept: int = _KEPT_MAPS) -> None:
-        self._kept = kept
-        self._maps: OrderedDict[tuple[object, ...], RepoMap] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, source: TreeSource) -> RepoMap:
-        """The map of a tree as its project sees it; made, but read only when it is asked something."""
-        from navigator.context.repomap import RepoMap
-
-        project = source.project
-        key = (source.private.git_dir, source.treeish, project.include, project.exclude)
-        with self._lock:
-            held = self._maps.pop(key, None) or RepoMap(source)
-            self._maps[key] = held
-            while len(self._maps) > self._kept:
-                self._maps.popitem(last=False)
-        return held
-
-
 @dataclass
 class Prompting:
     """What prompts are made with. The state folder's lock is not needed for it.
@@ -108,13 +87,27 @@ class Prompting:
     settings: Settings
     redact: Redactor = field(default_factory=Redactor, kw_only=True)
     keys: KeyRing = field(default_factory=KeyRing, kw_only=True)
-    maps: MapShelf = field(default_factory=MapShelf, kw_only=True)
+    _maps: dict[tuple[object, ...], RepoMap] = field(default_factory=dict, kw_only=True)
+    _maps_lock: threading.Lock = field(default_factory=threading.Lock, kw_only=True)
     _counters: dict[str, TokenCounter] = field(default_factory=dict, kw_only=True)
 
     @cached_property
     def prompts(self) -> PromptLibrary:
         """The packaged templates, and the user's own in their place."""
         return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+
+    def map_of(self, source: TreeSource) -> RepoMap:
+        """The map of a tree as its project sees it; made, but read only when it is asked something. The last few are kept."""
+        from navigator.context.repomap import RepoMap
+
+        project = source.project
+        key = (source.private.git_dir, source.treeish, project.include, project.exclude)
+        with self._maps_lock:
+            held = self._maps.pop(key, None) or RepoMap(source)
+            self._maps[key] = held
+            if len(self._maps) > _KEPT_MAPS:
+                del self._maps[next(iter(self._maps))]
+        return held
 
     @cached_property
     def counter(self) -> TokenCounter:
@@ -129,6 +122,48 @@ class Prompting:
         if folder not in self._counters:
             self._counters[folder] = load_counter(folder)
         return self._counters[folder]
+
+
+class CpuWork:
+    """What the CPU does for the tasks, by the clock: how much of a swap was used while the GPU could answer nothing.
+
+    Intervals of work that needs no model, by kind. Those that ended before the last swap are forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._running: dict[int, tuple[str, float]] = {}
+        self._ended: list[tuple[str, float, float]] = []
+        self._next = 0
+
+    async def during(self, kind: str, work: Callable[[], Awaitable[_T]]) -> _T:
+        """Do some work, and note when it ran, however it ends."""
+        number, self._next = self._next, self._next + 1
+        self._running[number] = (kind, time.monotonic())
+        try:
+            return await work()
+        finally:
+            _, began = self._running.pop(number)
+            self._ended.append((kind, began, time.monotonic()))
+
+    def forget(self) -> None:
+        """A swap begins: what ended before it fills nothing."""
+        self._ended.clear()
+
+    def between(self, start: float, end: float) -> tuple[float, dict[str, float]]:
+        """Seconds from `start` to `end` (monotonic) in which any work ran, and the seconds of work by kind, added up."""
+        running = [(kind, began, end) for kind, began in self._running.values()]
+        inside = sorted(
+            (max(start, began), min(end, done), kind)
+            for kind, began, done in (*self._ended, *running)
+            if began < end and done > start
+        )
+        by_kind: dict[str, float] = {}
+        covered, reached = 0.0, start
+        for began, done, kind in inside:
+            by_kind[kind] = by_kind.get(kind, 0.0) + done - began
+            covered += max(0.0, done - max(began, reached))
+            reached = max(reached, done)
+        return covered, by_kind
 
 
 @dataclass
@@ -171,6 +206,7 @@ class Dependencies(Prompting):
     landing_locks: dict[int, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
     landing_tests: dict[int, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
     _project_locks: dict[int, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    cpu_work: CpuWork = field(default_factory=CpuWork)
 
     def __post_init__(self) -> None:
         servers = [self.settings.server(role) for role in Role]

@@ -188,11 +188,10 @@ _SEEN = "review_branches:"
 
 @dataclass(frozen=True)
 class _Branches:
-    """Tips by branch, as they are now, and the commits that are new on them; `skipped`: older ones that are too many."""
+    """Tips by branch, as they are now, and the commits that are new on them."""
 
     tips: dict[str, str]
     commits: tuple[str, ...]
-    skipped: int
 
 
 async def take_in(deps: Dependencies, project: Project, noted: Sequence[str]) -> None:
@@ -204,7 +203,7 @@ async def take_in(deps: Dependencies, project: Project, noted: Sequence[str]) ->
     noted = noted[:MOST_AT_ONCE]
     seen = deps.reader.meta(_SEEN + str(project.id), dict)
     tips = dict(seen or {})
-    branches = _Branches({}, (), 0)
+    branches = _Branches({}, ())
     if project.review_branches:
         async with deps.project_lock(project.id):
             branches = await asyncio.to_thread(_new_on_branches, deps, project, tips)
@@ -215,7 +214,7 @@ async def take_in(deps: Dependencies, project: Project, noted: Sequence[str]) ->
             deps, project, lambda private, facts: _find(private, facts, shas), revive=False
         )
     moved = bool(project.review_branches) and branches.tips != tips
-    if moved or queued.left_out or branches.skipped:
+    if moved or queued.left_out:
         _store_seen(deps, project, queued, branches)
     for sha in noted:
         (deps.paths.commits / str(project.id) / sha).unlink(missing_ok=True)
@@ -237,25 +236,18 @@ def _new_on_branches(deps: Dependencies, project: Project, seen: dict[str, str])
     }
     base = resolve_base(facts, project.base)[1]
     commits: list[str] = []
-    skipped = 0
     for name, tip in tips.items():
         if seen.get(name) != tip:
-            found, more = new_commits(facts, tip, (base, seen.get(name, "")), MOST_AT_ONCE)
-            commits += found
-            skipped += more
-    return _Branches(tips, tuple(dict.fromkeys(commits)), skipped)
+            commits += new_commits(facts, tip, (base, seen.get(name, "")), MOST_AT_ONCE)
+    return _Branches(tips, tuple(dict.fromkeys(commits)))
 
 
 def _store_seen(deps: Dependencies, project: Project, queued: Queued, branches: _Branches) -> None:
     with deps.store.transaction() as tx:
         if project.review_branches:
             tx.set_meta(_SEEN + str(project.id), branches.tips)
-        if queued.left_out or branches.skipped:
+        if queued.left_out:
             left = [f"{ref}: {why}" for ref, why in queued.left_out]
-            if branches.skipped:
-                left.append(
-                    f"{branches.skipped} older commits: at most {MOST_AT_ONCE} of a branch are queued at once"
-                )
             tx.event("review_left_out", data={"project": project.name, "left_out": left})
             for one in left:
                 log.warning("%s: not reviewed: %s", project.name, safe_line(one))

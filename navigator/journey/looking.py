@@ -99,7 +99,7 @@ def _talk(deps: Dependencies, subject: Change, room: int) -> LookTalk:
     count, rules = deps.counter_for(Role.REVIEWER).count, deps.settings.reviewer
     nothing = Context()
     touched = tuple(file.new_path for file in subject.files)
-    looker = Looker(deps.maps.get(source), subject.task.text, touched, nothing, rules.look_tokens, count)
+    looker = Looker(deps.map_of(source), subject.task.text, touched, nothing, rules.look_tokens, count)
     return LookTalk(
         deps.prompts,
         looker,

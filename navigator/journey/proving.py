@@ -24,7 +24,7 @@ from navigator.model.models import CheckResult, Proposal, Reproduction, Task
 from navigator.model.states import REPRODUCED, CheckOutcome, ReproductionOutcome, RevisedOutcome
 from navigator.model.text import safe_line
 from navigator.process.bounded import WorkerLost, run_bounded
-from navigator.sandbox.facts import Source, names_around, read_test, whole_statements
+from navigator.sandbox.facts import names_around, read_test, whole_statements
 from navigator.sandbox.judge import Ruling, Traced, agreed, alone, change_of, judged
 from navigator.sandbox.one_test import (
     AGAIN,
@@ -145,13 +145,11 @@ async def _judgement(
 ) -> Ruling:
     """Read the test, run it, judge it. What settles it early spares the other runs."""
     row, finding = held.reproduction, held.finding
-    facts = Source()
     try:
-        command = one_command(bench.setup.project.check, row.path, row.text, file_reader(bench.source))
-        if command.traced:
-            facts = await asyncio.to_thread(
-                run_bounded, read_test, row.text, bench.names, bench.files, size=len(row.text)
-            )
+        command = one_command(bench.setup.project.check, row.path, file_reader(bench.source))
+        facts = await asyncio.to_thread(
+            run_bounded, read_test, row.text, bench.names, bench.files, size=len(row.text)
+        )
     except (NoRunner, WorkerLost) as error:
         return Ruling(_COULD_NOT, str(error))
     if facts.problem:
@@ -249,7 +247,7 @@ async def run_kept(
     if made.path in source.entries:
         return TestRun(problem=f"{safe_line(made.path)} is now a file of the change")
     try:
-        command = one_command(setup.project.check, made.path, made.text, file_reader(source))
+        command = one_command(setup.project.check, made.path, file_reader(source))
     except NoRunner as error:
         return TestRun(problem=str(error))
     return await _run(deps, setup, spec, tree, TestFile(made.path, made.text, command), FIRST)

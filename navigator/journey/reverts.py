@@ -28,9 +28,6 @@ from navigator.model.records import Fate, LandedCommit
 
 log = logging.getLogger(__name__)
 
-OWN_BRANCHES = "refs/heads/navigator/"
-"""Branches that landings make. The user merges them: what becomes of a commit is seen on the project's base."""
-
 _MARGIN = timedelta(days=1)
 """How far before a landing the history is read: the clocks of committers differ."""
 
@@ -62,26 +59,11 @@ def look_in(project: Project, landed: Sequence[LandedCommit]) -> list[Fate]:
 
 
 def _look(project: Project, facts: RepoFacts, landed: Sequence[LandedCommit]) -> list[Fate]:
-    """Each commit on the project's base; one that is not there, on the branch that it landed on, if that was the user's."""
+    """What the project's base says of the commits."""
     try:
-        base, tip = resolve_base(facts, project.base)
+        tip = resolve_base(facts, project.base)[1]
     except NoCommit:
         return [_fate(one, None) for one in landed]
-    fates = _on(facts, tip, landed)
-    left = [one for one, fate in zip(landed, fates, strict=True) if fate.fate == "unknown"]
-    own = {one.ref for one in left if not one.ref.startswith(OWN_BRANCHES)} - {base}
-    better: dict[str, Fate] = {}
-    for ref in sorted(own):
-        branch = ref.removeprefix("refs/heads/")
-        if branch in facts.branches:
-            there = [one for one in left if one.ref == ref]
-            tip = resolve_base(facts, ref)[1]
-            better |= {fate.proposal_id: fate for fate in _on(facts, tip, there) if fate.fate != "unknown"}
-    return [better.get(fate.proposal_id, fate) for fate in fates]
-
-
-def _on(facts: RepoFacts, tip: str, landed: Sequence[LandedCommit]) -> list[Fate]:
-    """What one branch says of the commits."""
     wanted = [LandedAs(one.commit, one.found_as) for one in landed]
     seen, whole = look_for_reverts(facts.git(), tip, wanted, since=_since(landed))
     return [_fate(one, seen.get(one.commit), whole=whole) for one in landed]

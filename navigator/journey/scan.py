@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -22,7 +24,9 @@ from navigator.journey.reviewing.quotes import find_quote
 from navigator.model import patterns
 from navigator.model.models import Suggestion, Task
 from navigator.model.states import LIVE_TASK_STATES, Complexity, TaskKind
-from navigator.model.text import safe_line, safe_text
+from navigator.model.text import plural, safe_text
+
+log = logging.getLogger(__name__)
 
 PURPOSE = "scan"
 
@@ -64,30 +68,25 @@ async def scan(deps: Dependencies, material: Material) -> None:
                 tx.event("scan_unreadable", task_id=task.id, data={"why": str(error)})
     known = await asyncio.to_thread(_known, material, shown, _said_before(deps, task))
     found = sift(raw, known)
-    not_shown = [f"{entry.path or 'files'}: {entry.why}" for entry in material.prompted.context.left_out]
+    log.info("%s: %d of %d suggestions hold up", task.id, len(found), len(raw))
     with deps.store.transaction() as tx:
-        tx.add_suggestions(task.id, task.attempt, found.suggestions)
-        count = len(found.suggestions)
-        said = f"{count} suggestion{'' if count == 1 else 's'}"
-        keep_report(tx, task, report_text(found, not_shown), said)
+        tx.add_suggestions(task.id, task.attempt, found)
+        keep_report(tx, task, report_text(found), plural(len(found), "suggestion"))
 
 
-def _said_before(deps: Dependencies, task: Task) -> list[tuple[str, frozenset[str], str]]:
-    """What is open in the project, and what was proposed for it before: text, files, and what it is called."""
+def _said_before(deps: Dependencies, task: Task) -> list[tuple[str, frozenset[str]]]:
+    """What is open in the project, and what was proposed for it before: text and files."""
     titles = [
-        (held.text, frozenset(held.files), held.id)
+        (held.text, frozenset(held.files))
         for held in deps.reader.tasks(LIVE_TASK_STATES, project=task.project_id)
         if held.id != task.id
     ]
     return titles + [
-        (one.text, frozenset(one.files), f"a suggestion of {one.task_id} ({one.state})")
-        for one in deps.reader.earlier_suggestions(task.project_id, task.id)
+        (one.text, frozenset(one.files)) for one in deps.reader.earlier_suggestions(task.project_id, task.id)
     ]
 
 
-def _known(
-    material: Material, shown: Mapping[str, str], titles: list[tuple[str, frozenset[str], str]]
-) -> Known:
+def _known(material: Material, shown: Mapping[str, str], titles: list[tuple[str, frozenset[str]]]) -> Known:
     """What the project holds. Runs git: call it in a thread."""
     source = material.source
 
@@ -113,20 +112,10 @@ MOST = 12
 KINDS = tuple(kind for kind in TaskKind if kind is not TaskKind.SCAN)
 """Kinds that a scan may propose: not another scan."""
 
-ALIKE = 0.75
-"""Share of their words that two titles about the same file have in common when they say the same (Jaccard)."""
-
-RULE = (
-    "In order: a line of the files shown proves it, before not found; then security, fix, test, refactor, implement, docs,"
-    " architecture; then simple before medium before complex; then as the model listed them."
-)
+RULE = "Suggestions whose quoted line was found come first; otherwise they are in the model's order."
 """How suggestions are ranked, for people."""
 
 _TITLE, _TEXT, _WHY, _QUOTE, _PATH, _FILES = 100, 600, 300, 240, 200, 8
-_ORDER = (
-    *(TaskKind.SECURITY, TaskKind.FIX, TaskKind.TEST, TaskKind.REFACTOR, TaskKind.IMPLEMENT, TaskKind.DOCS),
-    TaskKind.ARCHITECTURE,
-)
 _WORD = patterns.compile(r"[^\W_]+")
 
 
@@ -167,21 +156,13 @@ class Known:
         shown: path -> text of each file that the model was shown.
         paths: every path of the project that a model may see.
         may_be_new: whether a path that the project lacks could be made.
-        titles: first line and files of what is open or was proposed before, with what it is called ("T7").
+        titles: text and files of what is open or was proposed before.
     """
 
     shown: Mapping[str, str]
     paths: Collection[str]
     may_be_new: Callable[[str], bool]
-    titles: Sequence[tuple[str, frozenset[str], str]] = ()
-
-
-@dataclass(frozen=True)
-class ScanResult:
-    """The suggestions by rank, and what was left out or changed, a sentence each."""
-
-    suggestions: tuple[Suggestion, ...]
-    notes: tuple[str, ...] = ()
+    titles: Sequence[tuple[str, frozenset[str]]] = ()
 
 
 def scan_schema(shown: Sequence[str]) -> dict[str, Any]:
@@ -208,14 +189,17 @@ def scan_schema(shown: Sequence[str]) -> dict[str, Any]:
     return closed_object({"suggestions": {"type": "array", "items": one, "maxItems": MOST}})
 
 
-def read_scan(text: str) -> list[RawSuggestion | str]:
-    """The suggestions of an answer in the model's order; a sentence replaces one that cannot be read.
+def read_scan(text: str) -> list[RawSuggestion]:
+    """The suggestions of an answer in the model's order; those that cannot be read are left out.
 
     Raises:
         UnreadableScan: the answer holds no JSON object with a list of suggestions.
     """
-    entries = _entries(text)
-    return [_one(number, entry) for number, entry in enumerate(entries, 1)]
+    found: list[RawSuggestion] = []
+    for entry in _entries(text):
+        with suppress(ValidationError):
+            found.append(RawSuggestion.model_validate(entry))
+    return found
 
 
 def _entries(text: str) -> list[Any]:
@@ -237,43 +221,22 @@ def _entries(text: str) -> list[Any]:
     raise UnreadableScan(why)
 
 
-def _one(number: int, entry: Any) -> RawSuggestion | str:
-    try:
-        return RawSuggestion.model_validate(entry)
-    except ValidationError as error:
-        where = ".".join(str(part) for part in error.errors()[0]["loc"]) or "it"
-        return f"Suggestion {number} of the answer could not be read: {where}."
-
-
-def sift(raw: Sequence[RawSuggestion | str], known: Known) -> ScanResult:
+def sift(raw: Sequence[RawSuggestion], known: Known) -> list[Suggestion]:
     """Check, ground, drop what is there already, and rank.
 
     The ids of task and attempt are left for whoever stores them.
     """
-    kept: list[tuple[int, Suggestion]] = []
-    notes: list[str] = []
-    titles = list(known.titles)
-    for place, entry in enumerate(raw[:MOST]):
-        if isinstance(entry, str):
-            notes.append(entry)
-            continue
+    kept: list[Suggestion] = []
+    said = list(known.titles)
+    for entry in raw[:MOST]:
         title = _folded(entry.title, _TITLE)
-        if not _WORD.search(title):
-            notes.append(f"Suggestion {place + 1} of the answer has no title.")
+        files, new = _files(entry, known)
+        if not _WORD.search(title) or entry.kind not in KINDS or _is_said(title, files, said):
             continue
-        if entry.kind not in KINDS:
-            notes.append(f"“{title}” is a {entry.kind.value}, which a scan does not propose.")
-            continue
-        files, new = _files(entry, title, known, notes)
-        twin = _twin(title, frozenset(files), titles)
-        if twin:
-            notes.append(f"“{title}” says what {twin} says.")
-            continue
-        titles.append((title, frozenset(files), f"“{title}”"))
-        kept.append((place, _suggestion(entry, title, files, new, known)))
-    kept.sort(key=_order_of)
-    ranked = (one.model_copy(update={"rank": rank}) for rank, (_, one) in enumerate(kept, 1))
-    return ScanResult(tuple(ranked), tuple(notes))
+        said.append((title, frozenset(files)))
+        kept.append(_suggestion(entry, title, files, new, known))
+    kept.sort(key=lambda one: not one.grounded)
+    return [one.model_copy(update={"rank": rank}) for rank, one in enumerate(kept, 1)]
 
 
 def _suggestion(
@@ -312,50 +275,29 @@ def _ground(evidence: RawEvidence, shown: Mapping[str, str]) -> tuple[str, int] 
     return (best[0][3], best[1]) if best else None
 
 
-def _files(entry: RawSuggestion, title: str, known: Known, notes: list[str]) -> tuple[list[str], list[str]]:
-    """The files that are there, and those that would be made; what is neither is left out and told."""
-    files: list[str] = []
-    new: list[str] = []
-    for path in dict.fromkeys(entry.files):
-        if path in known.paths:
-            files.append(path)
-        elif path not in entry.new_files:
-            notes.append(f"“{title}” names {safe_line(path)[:_PATH]}, which is not there.")
-    for path in dict.fromkeys(entry.new_files):
-        if path in known.paths:
-            files.append(path)
-        elif known.may_be_new(path) and len(path) <= _PATH:
-            new.append(path)
-        else:
-            notes.append(f"“{title}” would make {safe_line(path)[:_PATH]}, which cannot be.")
-    files = list(dict.fromkeys(files))[:_FILES]
-    return [*files, *new[:_FILES]], new[:_FILES]
+def _files(entry: RawSuggestion, known: Known) -> tuple[list[str], list[str]]:
+    """The files that are there and those that would be made, and the latter alone; what is neither is left out."""
+    named = dict.fromkeys((*entry.files, *entry.new_files))
+    files = [path for path in named if path in known.paths][:_FILES]
+    new = [
+        path
+        for path in dict.fromkeys(entry.new_files)
+        if path not in known.paths and len(path) <= _PATH and known.may_be_new(path)
+    ][:_FILES]
+    return [*files, *new], new
 
 
-def _twin(title: str, files: frozenset[str], known: Sequence[tuple[str, frozenset[str], str]]) -> str:
-    """What already says the same about the same files; "" where nothing does.
-
-    The same words in any order are the same unless both name files and none is shared; nearly the same words (`ALIKE`) are
-    the same only about a file that both name.
-    """
+def _is_said(title: str, files: Sequence[str], known: Sequence[tuple[str, frozenset[str]]]) -> bool:
+    """Whether the same words, in any order, were said already of a file that both name, or of none in particular."""
     words = _title_words(title)
-    for other, its_files, name in known:
-        theirs = _title_words(other)
-        meet = bool(files & its_files)
-        if words == theirs and (meet or not files or not its_files):
-            return name
-        if meet and len(words & theirs) >= ALIKE * len(words | theirs):
-            return name
-    return ""
+    return any(
+        words == _title_words(other) and (not files or not theirs or theirs & set(files))
+        for other, theirs in known
+    )
 
 
 def _title_words(title: str) -> frozenset[str]:
     return frozenset(_WORD.findall(title.partition("\n")[0].casefold()))
-
-
-def _order_of(kept: tuple[int, Suggestion]) -> tuple[bool, int, int, int]:
-    place, one = kept
-    return (not one.grounded, _ORDER.index(one.kind), list(Complexity).index(one.complexity), place)
 
 
 def _folded(text: str, most: int) -> str:
@@ -373,32 +315,20 @@ def _mended(text: str) -> str:
     return safe_text(text.encode("utf-8", "replace").decode("utf-8"))
 
 
-def report_text(found: ScanResult, not_shown: Sequence[str]) -> str:
-    """What the scan says in words, as Markdown: the list, what was left out, what was not seen."""
-    return "\n".join(_report(found, not_shown)) + "\n"
-
-
-def _report(found: ScanResult, not_shown: Sequence[str]) -> Iterator[str]:
-    count = len(found.suggestions)
-    loose = sum(not one.grounded for one in found.suggestions)
-    yield f"# {count or 'No'} suggestion{'' if count == 1 else 's'}"
-    if found.suggestions:
-        unproved = f" {loose} of them: the line quoted as proof was not found." if loose else ""
-        yield f"\n{RULE}{unproved}\n"
-    for one in found.suggestions:
-        title = one.text.partition("\n")[0]
-        yield f"{one.rank}. **{title}** ({one.kind.value}, {one.complexity.value})"
+def report_text(found: Sequence[Suggestion]) -> str:
+    """What the scan says in words, as Markdown."""
+    loose = sum(not one.grounded for one in found)
+    unproved = f" Of {loose} of them the quoted line was not found." if loose else ""
+    lines = [f"# {plural(len(found), 'suggestion') if found else 'No suggestions'}"]
+    lines += [f"\n{RULE}{unproved}\n"] if found else []
+    for one in found:
+        lines.append(
+            f"{one.rank}. **{one.text.partition(chr(10))[0]}** ({one.kind.value}, {one.complexity.value})"
+        )
         if one.files:
-            yield f"   {', '.join(_path_words(one, path) for path in one.files)}"
+            lines.append(f"   {', '.join(path + ' (new)' * (path in one.new_files) for path in one.files)}")
         if one.why:
-            yield f"   {' '.join(one.why.split())}"
-        where = f"{one.quote_path}:{one.quote_line}" if one.grounded else "not found"
-        yield f"   {where}: `{one.quote.replace('`', chr(39))}`" if one.quote else "   no line was quoted"
-    for title, lines in (("Left out", found.notes), ("Not shown to the model", not_shown)):
-        if lines:
-            yield f"\n## {title}\n"
-            yield from (f"- {line}" for line in lines)
-
-
-def _path_words(one: Suggestion, path: str) -> str:
-    return f"{path} (new)" if path in one.new_files else path
+            lines.append(f"   {' '.join(one.why.split())}")
+        if one.grounded:
+            lines.append(f"   {one.quote_path}:{one.quote_line}: `{one.quote.replace('`', chr(39))}`")
+    return "\n".join(lines) + "\n"

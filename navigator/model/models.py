@@ -488,7 +488,7 @@ class Proposal(Model):
 
 
 class SwapPhase(Model):
-    """One phase of a swap: drain, stop, release, start, load, health or verify."""
+    """One phase of a swap: drain, stop, release, start, load, health, verify or canary."""
 
     name: str
     seconds: float
@@ -500,8 +500,10 @@ class Swap(Model):
     `failure` is the class of what went wrong ("no_memory", "port_taken", "unit_failed", "timeout", "wrong_model" …).
     `weight_bytes` are the target's weight files and `warm_bytes` how much of them stood in the page cache when the swap
     began; 0 and 0 where nobody looked. `made_by` is "outside" for a swap that was noticed, not made. `session` tells the
-    conductor's sessions apart; 0 for a swap that a command made alone. `seconds` are those between
-    the last answer of one model and the first that the other can give; `phases` are parts of them.
+    conductor's sessions apart; 0 for a swap that a command made alone. `filled_seconds` of the swap had work going on that
+    needs no GPU, -1 where nobody looked; `filled_with` is the work in seconds, added up by its kind. `seconds` are those between
+    the last answer of one model and the first answer of the other, which the canary asks for where it is on; `phases` are parts
+    of them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
@@ -520,6 +522,8 @@ class Swap(Model):
     warm_bytes: int = 0
     made_by: str = "navigator"
     session: int = 0
+    filled_seconds: float = -1.0
+    filled_with: dict[str, float] = {}
 
 
 class Event(Model):

@@ -99,6 +99,14 @@ class Complexity(StrEnum):
     COMPLEX = "complex"
 
 
+class CanaryOutcome(StrEnum):
+    """What a model's answers to the canary's questions came to; `unanswered`: there is nothing to judge."""
+
+    WELL = "well"
+    GARBAGE = "garbage"
+    UNANSWERED = "unanswered"
+
+
 class ExamSource(StrEnum):
     """Where an exam item comes from.
 

@@ -27,8 +27,8 @@ T = TypeVar("T")
 SECONDS = 5.0
 """Processor time of one call, where the caller names no other."""
 
-MEMORY = 2 << 30
-"""Address space of the process in bytes, where the caller names no other."""
+MEMORY = 3 << 30
+"""Address space of the process in bytes."""
 
 SMALL = 16_384
 """Characters that are read in this process: every parser takes milliseconds for them, and handing them over costs more."""
@@ -57,30 +57,20 @@ class Worker:
 
     def __init__(self) -> None:
         self._process: Process | None = None
-        self.memory = 0
-        """Bytes of address space that its newest call might take."""
 
-    def call(
-        self,
-        function: Callable[..., T],
-        *args: object,
-        seconds: float = SECONDS,
-        memory: int = MEMORY,
-    ) -> T:
+    def call(self, function: Callable[..., T], *args: object, seconds: float = SECONDS) -> T:
         """`function(*args)`, computed in the process.
 
         Args:
             function: of a module, by its name; arguments, result and errors are pickled.
             seconds: of processor time.
-            memory: bytes of address space.
 
         Raises:
             WorkerLost: it passed a limit, or the process did not survive it.
             Exception: what the function raised.
         """
-        self.memory = memory
-        limits = pickle.dumps((seconds, memory), pickle.HIGHEST_PROTOCOL)
-        request = limits + pickle.dumps((function, args), pickle.HIGHEST_PROTOCOL)
+        limit = pickle.dumps(seconds, pickle.HIGHEST_PROTOCOL)
+        request = limit + pickle.dumps((function, args), pickle.HIGHEST_PROTOCOL)
         try:
             ended, value = _exchange(self._running(), request)
         except Exception as error:
@@ -131,14 +121,12 @@ def run_bounded(
     *args: object,
     size: int | None = None,
     seconds: float = SECONDS,
-    memory: int = MEMORY,
 ) -> T:
     """`function(*args)` in one of a few worker processes. Blocks: call it in a thread where there is a loop.
 
     Args:
         size: characters of untrusted text in `args`; where there are at most `SMALL`, no process is asked.
         seconds: of processor time.
-        memory: bytes of address space.
 
     Raises:
         WorkerLost: it passed a limit, was nested too deeply, or the process did not survive it.
@@ -150,9 +138,9 @@ def run_bounded(
         except (RecursionError, MemoryError) as error:
             raise WorkerLost from error
     with _AT_ONCE:
-        worker = _worker_for(memory)
+        worker = _waiting_worker()
         try:
-            return worker.call(function, *args, seconds=seconds, memory=memory)
+            return worker.call(function, *args, seconds=seconds)
         finally:
             if len(_idle) < _MOST_IDLE:
                 _idle.append(worker)
@@ -160,15 +148,11 @@ def run_bounded(
                 worker.close()
 
 
-def _worker_for(memory: int) -> Worker:
-    """One that waits, or a new one. What it held for a call with more memory counts in a call with less: that takes a new one."""
+def _waiting_worker() -> Worker:
     try:
-        worker = _idle.pop()
+        return _idle.pop()
     except IndexError:
         return Worker()
-    if worker.memory > memory:
-        worker.close()
-    return worker
 
 
 @atexit.register
@@ -200,10 +184,9 @@ def serve() -> None:
     os.nice(5)
     ask, tell = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     while ask.peek(1):
-        seconds, memory = pickle.load(ask)
-        resource.setrlimit(resource.RLIMIT_AS, (memory, hard))
+        seconds = pickle.load(ask)
         signal.setitimer(signal.ITIMER_PROF, seconds)
         found = _answer(*pickle.load(ask))
         signal.setitimer(signal.ITIMER_PROF, 0)

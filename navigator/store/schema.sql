@@ -203,7 +203,10 @@ CREATE TABLE swaps (
     warm_bytes INTEGER NOT NULL DEFAULT 0 CHECK (warm_bytes >= 0),
     made_by TEXT NOT NULL DEFAULT 'navigator' CHECK (made_by IN ('navigator', 'outside')),
     -- The conductor's session a swap was made in: a round trip is a pair within one.
-    session INTEGER NOT NULL DEFAULT 0
+    session INTEGER NOT NULL DEFAULT 0,
+    -- What ran while models were swapped; -1 where it is not known.
+    filled_seconds REAL NOT NULL DEFAULT -1,
+    filled_with TEXT NOT NULL DEFAULT '{}'
 ) STRICT;
 
 CREATE TABLE edit_failures (

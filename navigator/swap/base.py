@@ -31,7 +31,7 @@ LOAD_SECONDS = 900.0
 ROLES = (Role.GENERATOR, Role.REVIEWER)
 OTHER = {Role.GENERATOR: Role.REVIEWER, Role.REVIEWER: Role.GENERATOR}
 
-PhaseName = Literal["drain", "stop", "release", "start", "load", "health", "verify"]
+PhaseName = Literal["drain", "stop", "release", "start", "load", "health", "verify", "canary"]
 """The last one is the conductor's: the model answers fixed questions."""
 PhaseState = Literal["begin", "done", "fail"]
 SwapOutcome = Literal["done", "went_back", "failed"]

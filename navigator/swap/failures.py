@@ -43,9 +43,11 @@ Failure = Literal[
     "connection_lost",
     "cancelled",
     "unsure",
+    "garbage",
 ]
-"""Why a swap failed. crashed: the server ended. connection_lost: the servers are on another machine, which cannot be reached.
-unsure: it is unknown whether the server holds its weights, and guessing would end it."""
+"""Why a swap failed. crashed: the server ended. garbage: it is healthy, and what it answers is no text of its
+model. connection_lost: the servers are on another machine, which cannot be reached. unsure: it is unknown whether the server
+holds its weights, and guessing would end it."""
 
 
 class SwapFailed(NavigatorError):

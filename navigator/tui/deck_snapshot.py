@@ -229,7 +229,9 @@ def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapB
     return SwapBar(seconds, expected, min(0.95, seconds / expected) if expected else 0.95, source, usual)
 
 
-def meanwhile(snapshot: DeckSnapshot) -> str:
-    """What the CPU does while the GPU is swapped: `6 checks`; "" for nothing."""
+def meanwhile(snapshot: DeckSnapshot, live: LiveStatus) -> str:
+    """What the CPU does while the GPU is swapped: `6 checks, 8 prompts`; "" for nothing."""
+    ahead = live.by_role("ahead")
     checks = sum(card.state is TaskState.CHECKING for card in snapshot.work)
-    return plural(checks, "check") if checks else ""
+    counts = {"check": checks, "prompt": ahead.get("prompts", 0), "baseline": ahead.get("baselines", 0)}
+    return ", ".join(plural(count, name) for name, count in counts.items() if count)

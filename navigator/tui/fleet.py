@@ -184,7 +184,7 @@ def now_lines(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width
     """What the GPU holds, or the swap under way phase by phase."""
     lines: list[Line] = [[], [("NOW", "title")], []]
     if live.swap is not None:
-        return [*lines, *_swap_lines(live.swap, snapshot, facts, width, meanwhile(snapshot))]
+        return [*lines, *_swap_lines(live.swap, snapshot, facts, width, meanwhile(snapshot, live))]
     if live.conductor != "here":
         said = "starting the conductor …" if live.conductor == "starting" else "no conductor running"
         lines.append([("○ ", "warn"), (said, "warn"), (f"   {facts.start_key} starts one", "muted")])
@@ -213,7 +213,7 @@ def now_lines(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width
             width,
         )
     )
-    return [*lines, *_troubles(live, width)]
+    return [*lines, *_troubles(live, width), *_read_ahead(live, facts, width)]
 
 
 def _troubles(live: LiveStatus, width: int) -> list[Line]:
@@ -227,10 +227,25 @@ def _troubles(live: LiveStatus, width: int) -> list[Line]:
         if role not in given_up:
             words = f"▲ the {role}'s server died {count} times in this residency; it is restarted when needed"
             lines.append([(clip(words.replace(" 1 times", " once"), width), "warn")])
+    for role, seen in live.by_role("canary").items():
+        if seen.get("outcome") == "garbage":
+            words = f"▲ canary of the {role}: {seen.get('reason')}"
+            lines.append([(clip(words, width), "bad")])
     if wanted := live.status.get("wanted"):
         words = f"▸ the {wanted} loads when current work finishes"
         lines.append([(clip(words, width), "accent")])
     return lines
+
+
+def _read_ahead(live: LiveStatus, facts: StripFacts, width: int) -> list[Line]:
+    """How much of the other model's weights is in memory already."""
+    seen = live.by_role("read_ahead")
+    total, warm = seen.get("weight_bytes"), seen.get("warm_bytes")
+    if not total:
+        return []
+    share = "" if warm is None else f"{100 * min(1.0, warm / total):.0f}% of "
+    words = f"read ahead: {share}{total / 1e9:.1f} GB of {facts.name(seen['role'])} in memory"
+    return [[(clip(words, width), ""), (clip(f"   {seen['ended'] or 'running'}", 24), "muted")]]
 
 
 def _swap_lines(

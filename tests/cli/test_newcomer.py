@@ -1,4 +1,4 @@
-"""What somebody meets who tries things the first time: strays, overwriting, ages, wrong names, errors as JSON."""
+"""What somebody meets who tries things the first time: overwriting, ages, wrong names, errors as JSON."""
 
 from __future__ import annotations
 
@@ -10,18 +10,6 @@ import pytest
 from tests.cli.conftest import Command
 
 
-def test_a_file_among_the_prompts_that_is_none_is_named_and_the_rest_listed(command: Command) -> None:
-    folder = command.config.parent / "prompts"
-    folder.mkdir()
-    (folder / "notes.md").write_text("# What I mean to try\n")
-    done = command.run("prompts", "list", "--json")
-    assert "generate" in {row["name"] for row in json.loads(done.stdout)["prompts"]}
-    assert f"Skipped {folder / 'notes.md'}: not a prompt" in done.stderr
-    # One that would take a packaged template's place is another matter.
-    (folder / "generate.md").write_text("# Write it well\n")
-    assert "no front matter" in command.run("prompts", "list", code=2).stderr
-
-
 def test_export_writes_every_table_and_not_over_what_is_there(
     command: Command, repository: Path, tmp_path: Path
 ) -> None:
@@ -31,10 +19,11 @@ def test_export_writes_every_table_and_not_over_what_is_there(
     folder.mkdir()
     (folder / "tasks.jsonl").write_text("mine\n")
     refused = command.run("export", str(folder), code=1)
-    assert "is not empty" in refused.stderr and "--overwrite" in refused.stderr
+    assert "is not empty" in refused.stderr
     assert [path.name for path in folder.iterdir()] == ["tasks.jsonl"]
     assert (folder / "tasks.jsonl").read_text() == "mine\n"
-    command.run("export", str(folder), "--overwrite")
+    (folder / "tasks.jsonl").unlink()
+    command.run("export", str(folder))
     rows = [json.loads(line) for line in (folder / "tasks.jsonl").read_text().splitlines()]
     assert [(row["id"], row["state"]) for row in rows] == [("T1", "queued")]
     assert (folder / "events.jsonl").stat().st_size > 0

@@ -14,11 +14,13 @@ from tests.cli.conftest import Command
 from tests.tui import world
 
 
-@pytest.fixture
-def filled(command: Command) -> Command:
-    command.config.write_text('[swap]\nstrategy = "resident"\n')
-    world.fill(StatePaths(command.state).ensure())
-    return command
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """A state that no test of this file changes."""
+    folder = tmp_path_factory.mktemp("filled")
+    (folder / "config.toml").write_text('[swap]\nstrategy = "resident"\n')
+    world.fill(StatePaths(folder / "state").ensure())
+    return Command(folder / "state", folder / "config.toml")
 
 
 def test_a_report_is_one_file_and_replaces_none_unasked(filled: Command, tmp_path: Path) -> None:
@@ -29,9 +31,12 @@ def test_a_report_is_one_file_and_replaces_none_unasked(filled: Command, tmp_pat
     assert [one.name for one in tmp_path.iterdir() if one.suffix == ".html"] == ["report.html"]
     file.write_text("mine")
     refused = filled.run("report", str(file), code=None)
-    assert refused.returncode != 0 and "exists" in refused.stderr and "--overwrite" in refused.stderr
+    assert refused.returncode != 0 and "exists" in refused.stderr
     assert file.read_text() == "mine"
-    filled.run("report", str(file), "--overwrite", "--since", "2026-11-10")
+    absent = filled.run("report", str(tmp_path / "absent" / "report.html"), code=None)
+    assert absent.returncode != 0 and "cannot be written" in absent.stderr and "mkdir -p" in absent.stderr
+    file.unlink()
+    filled.run("report", str(file), "--since", "2026-11-10")
     assert "WHAT HAPPENED SINCE TUESDAY 10 NOVEMBER 00:00?" in file.read_text(encoding="utf-8")
 
 
@@ -45,17 +50,14 @@ def test_without_a_file_the_account_is_told(filled: Command) -> None:
     assert [one["tasks"] for one in told["troubles"]] == [1, 1]
 
 
-def test_a_place_that_cannot_be_written_is_named(filled: Command, tmp_path: Path) -> None:
-    refused = filled.run("report", str(tmp_path / "absent" / "report.html"), code=None)
-    assert refused.returncode != 0 and "cannot be written" in refused.stderr and "mkdir -p" in refused.stderr
-
-
 def test_without_a_name_the_three_questions_are_answered(filled: Command) -> None:
     said = filled.run("stats").stdout
     places = [said.index(words) for words in ("WORTH IT?", "GETTING BETTER?", "COST?")]
     assert places == sorted(places)
     assert set(filled.json("stats")) == {"worth", "better", "cost", "rehearsal"}
     assert filled.json("stats") == filled.json("stats", "summary")
+    refused = filled.run("stats", "cost", "--json", "--format", "csv", code=None).stderr
+    assert "contradict each other" in refused
 
 
 def test_csv_and_json_lines_have_the_same_figures(filled: Command) -> None:
@@ -66,9 +68,3 @@ def test_csv_and_json_lines_have_the_same_figures(filled: Command) -> None:
     fix = next(row for row in rows if (row["subject"], row["figure"]) == ("group=fix", "revise_rate.rate"))
     assert (float(fix["value"]), fix["n"], fix["rehearsal"]) == (8 / 30, "30", "0")
     assert float(fix["low"]) < 8 / 30 < float(fix["high"])
-
-
-def test_two_formats_are_refused(filled: Command) -> None:
-    assert (
-        "contradict each other" in filled.run("stats", "cost", "--json", "--format", "csv", code=None).stderr
-    )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from navigator.cli.status import swapping
 from navigator.config.paths import StatePaths
 from navigator.model.models import Swap, SwapPhase
 from navigator.model.states import Role
@@ -93,3 +94,8 @@ def test_history_and_figures(command: Command) -> None:
     assert "went back: no memory" in log
     assert "externally" in log
     assert "100%" in log
+
+
+def test_a_model_that_is_asked_whether_it_is_well_is_not_being_swapped() -> None:
+    assert swapping("reviewer", "generator") == swapping("reviewer", None) == "swapping to reviewer"
+    assert swapping("generator", "generator") == "checking the generator's answers"

@@ -24,8 +24,8 @@ def test_from_the_list_of_what_waits_to_undoing_twice(bench: LandingBench) -> No
     assert second in listed and first not in listed
     assert first in at(bench).run("proposals", "--all").stdout
     assert [one["id"] for one in at(bench).json("proposals")["proposals"]] == [first, second]
-    assert [one["id"] for one in at(bench).json("proposals", "--waiting")["proposals"]] == [second]
-    assert "only one of" in at(bench).run("proposals", "--all", "--waiting", code=2).stderr
+    assert [one["id"] for one in at(bench).json("proposals", "--state", "open")["proposals"]] == [second]
+    assert "only one of" in at(bench).run("proposals", "--all", "--state", "open", code=2).stderr
     again = at(bench).run("reject", "--yes", first, code=1).stdout
     assert f"{first}  has already landed on navigator/2026-01-01" in again
     assert f"{first}  undone: " in at(bench).run("undo", "--yes", first).stdout

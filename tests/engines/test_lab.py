@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from navigator.lab.speculation.engines import Counts, Sglang
+from navigator.lab.speculation.fit import fits
 from navigator.lab.speculation.plan import read_plan
 from navigator.lab.speculation.rule import rules
 from navigator.lab.speculation.runner import measure
@@ -85,7 +86,10 @@ def test_the_counters_of_a_real_server_do_not_contradict_each_other(runs: list[R
     assert [each for each in findings(runs) if each.kind in counters] == []
 
 
-def test_the_rule_is_replayed(runs: list[Run]) -> None:
+def test_rounds_are_fitted_and_the_rule_is_replayed(runs: list[Run]) -> None:
+    (fit,) = (each for each in fits(runs) if each.draft == "itself")
+    assert fit.draft_cost is not None and fit.draft_cost > 0
+    assert fit.doubts == ("one start of the server was measured: how much starts differ is not known",)
     (rule,) = (each for each in rules(runs) if each.draft == "itself")
     assert rule.settled == 0 and rule.iterations > 100  # a model that drafts for itself gains nothing
     assert all(sum(piece[0] for piece in run.windows) == run.tokens for run in runs)

@@ -63,7 +63,7 @@ def configure(room: Room, url: str, command: list[str], extra: str = BRIEF) -> N
         f"[generator.extra_body]\n{extra}"
         f"[generator.agent]\ncommand = {command}\nminutes = 10\n"
         f'[reviewer]\nmodel = "{READER}"\nbase_url = "{room.models.url}"\n'
-        '[swap]\nstrategy = "resident"\n',
+        '[swap]\nstrategy = "resident"\n[canary]\nenabled = false\n',
         encoding="utf-8",
     )
 

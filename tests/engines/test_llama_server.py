@@ -13,9 +13,12 @@ import pytest
 
 from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
-from navigator.client.errors import Refused
+from navigator.client.errors import CutByLength, Refused
 from navigator.client.tokens import load_counter
+from navigator.engine.swapping import _answers
+from navigator.figures.canary import judge
 from navigator.journey.reviewing.answer import read_review, review_schema, said_by
+from navigator.model.states import CanaryOutcome
 from tests.engines.conftest import healthy, settings_for
 from tests.engines.llama import ALIAS, CONTEXT, SLOTS, TOKENIZER, Server, llama_server, missing
 
@@ -126,3 +129,22 @@ async def test_a_real_server_tells_the_probabilities_of_its_tokens(client: Model
     assert found.entropy_mean is not None and found.entropy_peak is not None
     assert 0 < found.entropy_mean <= found.entropy_peak <= math.log2(6)
     assert (await client.chat(question())).uncertainty.entropy_mean is None
+
+
+async def test_answers_are_the_same_alone_and_not_garbage_beside_other_work(client: ModelClient) -> None:
+    first = await _answers(client)
+    assert await _answers(client) == first
+
+    async def work() -> None:
+        asked = ChatRequest(
+            messages=({"role": "user", "content": "Write."},), max_tokens=400, temperature=0.7, top_p=1
+        )
+        try:
+            await client.chat(asked)
+        except CutByLength:
+            return
+
+    beside = asyncio.gather(work(), work())
+    crowded = await _answers(client)
+    await beside
+    assert judge(crowded, first)[0] is CanaryOutcome.WELL

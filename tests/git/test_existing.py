@@ -151,11 +151,11 @@ def test_authors_are_untrusted(world: World) -> None:
 def test_what_is_new_on_a_branch(forked: World) -> None:
     facts = forked.facts
     main, tip = (git(forked.repo, "rev-parse", name) for name in ("main", "topic"))
-    fresh, more = new_commits(facts, tip, (main,), 10)
+    fresh = new_commits(facts, tip, (main,), 10)
     assert [change.title for change in commit_changes(forked.private, facts, fresh)] == ["One", "Two"]
-    assert more == 0 and new_commits(facts, tip, (main,), 1) == ([tip], 1)
-    assert new_commits(facts, tip, (main, tip), 10) == ([], 0)
-    assert new_commits(facts, tip, (main, "1" * 40), 10) == (fresh, 0)  # a tip that was rewritten and is gone
+    assert new_commits(facts, tip, (main,), 1) == [tip]
+    assert new_commits(facts, tip, (main, tip), 10) == []
+    assert new_commits(facts, tip, (main, "1" * 40), 10) == fresh  # a tip that was rewritten and is gone
     assert recent_commits(facts, 1) == [(tip, "Two")]
     assert branch_with(facts, fresh[0]) == "topic" and branch_with(facts, main, "main") == "main"
 

@@ -11,6 +11,7 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from navigator.figures.canary import PROBES
 from tests.replies import Replies
 
 WRITER = "scripted/writer"
@@ -74,6 +75,8 @@ class Models:
     guard: threading.Lock = field(default_factory=threading.Lock)
     holds: Path | None = None
     """A file that names the role which is loaded; empty: the server takes connections and drops them. None: both are there."""
+    canary: Callable[[str], str] = field(default=lambda model: "1, 2, 3, 4, 5")
+    """What a model says to each of the canary's questions, which are no part of any conversation."""
     wrong: list[str] = field(default_factory=list)
     """Models that were asked for while they were not loaded."""
     names: tuple[str, str] = (WRITER, READER)
@@ -96,6 +99,9 @@ class Models:
 
     def answer(self, body: dict[str, Any]) -> str | Said | Refusal:
         """What the model that was asked for says. One at a time, so that scripts may count."""
+        for probe in PROBES:
+            if body["messages"][-1]["content"] == probe.question:
+                return self.canary(body["model"])
         with self.guard:
             if body["model"] == self.names[1]:
                 self.read_by.append(body["messages"])

@@ -16,7 +16,7 @@ import pytest
 
 from navigator.cli.session import locked_dependencies
 from navigator.engine.conductor import Conductor, RunOptions
-from navigator.engine.swapping import make_prompts
+from navigator.engine.swapping import Ahead
 from navigator.journey import review
 from navigator.journey.prompts import material
 from navigator.journey.prompts.material import gather
@@ -24,7 +24,6 @@ from navigator.journey.recovery import Storage
 from navigator.model.snapshot import SchedulerSnapshot, TaskView
 from navigator.model.states import Role, TaskState
 from navigator.schedule.forecast import PUBLISHED
-from navigator.schedule.next_actions import first_after_swap
 from tests.journey.support import PATIENCE, REHEARSAL, Desk, git, make_repository
 
 FILES = {"app.py": b"def load(path, found=[]):\n    return found\n"}
@@ -65,12 +64,12 @@ def test_a_prompt_is_used_for_what_it_was_made_of_and_for_nothing_else(
 
     monkeypatch.setattr(material, "prompt_for", counted)
     with locked_dependencies(desk.paths, time_scale=0.0) as deps:
-        first = first_after_swap(QUEUED, Role.GENERATOR, time.monotonic())
-        storage = Storage(deps, lambda reason: None)
-        asyncio.run(make_prompts(deps, storage, Role.GENERATOR, first, asyncio.Event()))
-        assert len(deps.prepared) == 2
+        ahead = Ahead(deps, Storage(deps, lambda reason: None))
+        asyncio.run(ahead.fill(Role.GENERATOR, QUEUED, time.monotonic()))
+        assert (ahead.prompts, ahead.baselines) == (2, 1)
         assert made == {"T1": 1, "T2": 1}
         assert deps.reader.task("T1").base_commit == "", "nothing is pinned ahead"
+        assert deps.reader.newest_baseline(1) is not None
         task = deps.reader.task("T1")
         if change == "the note":
             task = task.model_copy(update={"note": "Mind the tests."})
@@ -101,7 +100,7 @@ def test_a_session_says_when_it_reviews_reads_each_proposal_once_and_keeps_how_s
             taken.append(super().pop(*key))
             return taken[-1]
 
-    async def run(deps: Any) -> tuple[Any, float]:
+    async def run(deps: Any) -> tuple[Any, Any, float]:
         conductor = Conductor(deps, RunOptions())
         deps.prepared = Noted()
         running = asyncio.create_task(conductor.run())
@@ -120,19 +119,21 @@ def test_a_session_says_when_it_reviews_reads_each_proposal_once_and_keeps_how_s
             conductor._wake.set()
             await until(lambda: len(deps.reader.tasks({TaskState.AWAITING_APPROVAL})) == 2)
             await until(lambda: conductor._live.figures.swap_in != PUBLISHED.swap_in)
-            return told, conductor._live.figures.swap_in
+            return told, conductor._status()["ahead"], conductor._live.figures.swap_in
         finally:
             conductor.stop("the test is over")
             await running
 
     with locked_dependencies(desk.paths, time_scale=0.0) as deps:
-        told, swap_in = asyncio.run(asyncio.wait_for(run(deps), PATIENCE))
+        told, ahead, swap_in = asyncio.run(asyncio.wait_for(run(deps), PATIENCE))
         reviews = [one.id for one in deps.reader.proposals() if one.review is not None]
+        (back, *_) = [swap for swap in deps.reader.swaps(9) if swap.to_role is Role.REVIEWER]
         written, read = (deps.reader.calls(role=role) for role in (Role.GENERATOR, Role.REVIEWER))
     assert told["why"] == "when no task came for 10 min" and 0 < told["seconds"] <= 600
     assert swap_in < PUBLISHED.swap_in, "swaps are known as they were measured"
     assert sorted(planned) == sorted(reviews) and len(reviews) == 2
-    assert sum(isinstance(one, review.Planned) for one in taken) == len(reviews), "made under the swap"
+    assert ahead["prompts"] == sum(isinstance(one, review.Planned) for one in taken) == len(reviews)
+    assert back.filled_with["prompts"] > 0
     # Entropy is asked for only where the settings say so, kept with call and change, shown and counted.
     assert all(call.entropy_mean and call.entropy_peak for call in written)
     assert {call.entropy_mean for call in read} == {None}

@@ -44,7 +44,7 @@ def test_a_swap_by_other_hands_is_noticed_kept_apart_and_lived_with(
     room: Room, models: Models, tmp_path: Path
 ) -> None:
     def meanwhile(ask: Any) -> None:
-        until(lambda: ask("status")["resident"] == "generator", "the generator")
+        until(lambda: "canary" in kinds(room), "the generator's canary")
         (tmp_path / "loaded").write_text("reviewer")
         until(lambda: ask("status")["resident"] == "reviewer", "the reviewer")
         task = room_queue(ask)
@@ -61,6 +61,26 @@ def test_a_swap_by_other_hands_is_noticed_kept_apart_and_lived_with(
     ]
     assert "swap_outside" in kinds(room)
     assert models.wrong == []
+
+
+def test_a_model_that_others_loaded_is_asked_before_it_is_given_work_and_loaded_anew_if_it_went_bad(
+    room: Room, models: Models, tmp_path: Path
+) -> None:
+    models.canary = lambda model: "!" * 40 if model == READER else "1, 2, 3, 4, 5"
+
+    def meanwhile(ask: Any) -> None:
+        until(lambda: "canary" in kinds(room), "the generator's canary")
+        (tmp_path / "loaded").write_text("reviewer")
+        until(lambda: "generator" in asked(tmp_path), "the way back")
+        until(lambda: ask("status")["resident"] == "generator", "the generator again")
+
+    staying(room, meanwhile)
+    told = [event.data for event in room.read().events(0, limit=100_000) if event.kind == "canary"]
+    assert [(one["role"], one["outcome"]) for one in told[:2]] == [
+        ("generator", "well"),  # loaded before this session, by whomever
+        ("reviewer", "garbage"),
+    ]
+    assert models.read_by == []
 
 
 def test_a_server_that_dies_while_it_writes_is_started_again_and_the_task_is_written(

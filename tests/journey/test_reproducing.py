@@ -15,7 +15,7 @@ from navigator.model.models import Finding
 from navigator.model.states import CheckOutcome, ReproductionOutcome, RevisedOutcome, TaskState, Verdict
 from navigator.store.reads.exam import Precedent
 from tests.journey.killed_at import KILLED_AT
-from tests.journey.room import Room, block, review_of, text_of, whole
+from tests.journey.room import Room, block, review_of, whole
 from tests.journey.scripted_models import Messages, approval, objection
 from tests.journey.support import PATIENCE, git
 from tests.sandbox.support import needs_sandbox
@@ -41,10 +41,7 @@ def reader(*tests: str, **finding: Any) -> Any:
     left = list(tests)
 
     def read(messages: Messages) -> str:
-        if (
-            "prove one of its findings" in messages[-1]["content"]
-            or "cannot be used" in messages[-1]["content"]
-        ):
+        if "prove one of its findings" in messages[-1]["content"]:
             return left.pop(0)
         if "[[begin earlier" in messages[-1]["content"]:
             return approval(addressed=[{"finding": 1, "why": "Done.", "met": True}])
@@ -154,33 +151,29 @@ def test_the_settings_say_whether_a_finding_that_was_not_reproduced_causes_revis
 
 
 @pytest.mark.parametrize(
-    ("answer", "outcome", "words", "asked"),
+    ("answer", "outcome", "words"),
     [
         (
             "NO_TEST: it takes a large machine",
             ReproductionOutcome.COULD_NOT_RUN,
             "it takes a large machine",
-            1,
         ),
-        (whole("app.py", "x = 1\n"), ReproductionOutcome.NOT_REPRODUCED, "edits the project: app.py", 2),
+        (whole("app.py", "x = 1\n"), ReproductionOutcome.NOT_REPRODUCED, "edits the project: app.py"),
     ],
     ids=["no test", "an edit of the project"],
 )
 def test_what_is_no_test_proves_nothing_and_what_could_not_run_counts_as_grounded(
-    room: Room, answer: str, outcome: ReproductionOutcome, words: str, asked: int
+    room: Room, answer: str, outcome: ReproductionOutcome, words: str
 ) -> None:
     """Never APPROVE because something is missing."""
     room.settle(review='block_on = "reproduced"')
-    room.models.read = reader(answer, answer)
+    room.models.read = reader(answer)
     room.add()
     task = room.done("Rework half()").task_id
     made = findings(room, task)[0].reproduction
     assert made is not None and made.outcome is outcome and words in made.reason and made.text == ""
     could_not_run = outcome is ReproductionOutcome.COULD_NOT_RUN
     assert (review_of(room.proposals(task)[0]).verdict is Verdict.REVISE) is could_not_run
-    assert sum(call.purpose == "reproduce" for call in room.read().calls(task_id=task)) == asked
-    told = [words in text_of(messages[-1:]) for messages in room.models.read_by]
-    assert told.count(True) == asked - 1, "the reviewer is told why"
 
 
 def test_an_unmet_requirement_is_confirmed_by_the_revision(room: Room) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from navigator.engine import conductor as conducting
 from navigator.engine.conductor import Conductor, RunOptions
+from navigator.figures.canary import MAX_TOKENS
 from navigator.model.states import TaskState
 from tests.client.machines import Gpu, LlamaRouter, Machine, Manager, Ollama, Vllm, running
 from tests.journey.room import Room, edit
@@ -66,9 +67,11 @@ def room(room: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
 
 
 def chats(machine: Machine) -> list[str]:
-    """The models that were asked, in order, the one-token questions of swaps left out."""
+    """The models that were asked, in order, the one-token questions of swaps and the canary's left out."""
     return [
-        body["model"] for body in machine.bodies if isinstance(body, dict) and body.get("max_tokens", 0) > 1
+        body["model"]
+        for body in machine.bodies
+        if isinstance(body, dict) and body.get("max_tokens", 0) > MAX_TOKENS
     ]
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from navigator.journey.scan import (
     MOST,
-    RULE,
     Known,
     RawSuggestion,
     UnreadableScan,
@@ -26,7 +25,7 @@ from tests.scripted.instances import allowed, instance_of
 SHOWN = {"a.py": "import os\n\n\ndef load(path):\n    return open(path).read()\n", "b.py": "x = 1\n"}
 
 
-def known(*titles: tuple[str, frozenset[str], str]) -> Known:
+def known(*titles: tuple[str, frozenset[str]]) -> Known:
     return Known(SHOWN, {"a.py", "b.py", "c.py"}, lambda path: path == "new.py", titles)
 
 
@@ -44,7 +43,7 @@ def raw(title: str = "Close the file in load", **fields: Any) -> RawSuggestion:
 
 
 def test_a_suggestion_is_placed_at_the_line_it_quotes() -> None:
-    (one,) = sift([raw()], known()).suggestions
+    (one,) = sift([raw()], known())
     assert (one.quote_path, one.quote_line, one.grounded) == ("a.py", 5, True)
     assert one.text == "Close the file in load\n\nIt is left open."
     assert one.files == ("a.py",)
@@ -54,42 +53,20 @@ def test_a_suggestion_is_placed_at_the_line_it_quotes() -> None:
 def test_what_is_not_there_is_kept_ungrounded_and_last(quote: str) -> None:
     loose = raw("Weigh the anchor", kind="security", evidence={"path": "a.py", "line": 5, "quote": quote})
     found = sift([loose, raw("Write the guide", kind="docs", complexity="complex")], known())
-    assert [one.text.partition("\n")[0] for one in found.suggestions] == [
+    assert [one.text.partition("\n")[0] for one in found] == [
         "Write the guide",
         "Weigh the anchor",
     ]
-    assert [one.grounded for one in found.suggestions] == [True, False]
-    assert [one.rank for one in found.suggestions] == [1, 2]
-    assert "1 of them: the line quoted as proof was not found" in report_text(found, [])
-
-
-def test_the_order_is_the_stated_one() -> None:
-    wanted = [(kind, word) for kind in RULE_ORDER for word in Complexity]
-    answer = [
-        raw(f"task {kind} {word}", kind=kind, complexity=word.value, files=[])
-        for kind, word in wanted[::-1][:MOST]
-    ]
-    found = sift(answer, known()).suggestions
-    assert [(one.kind.value, one.complexity) for one in found] == [
-        pair for pair in wanted if pair in wanted[::-1][:MOST]
-    ]
-    same = sift([raw(f"Number {n}", files=[]) for n in (3, 1, 2)], known()).suggestions
-    assert [one.text[:8] for one in same] == ["Number 3", "Number 1", "Number 2"]
-
-
-RULE_ORDER = RULE.partition("then ")[2].partition(";")[0].split(", ")
+    assert [one.grounded for one in found] == [True, False]
+    assert [one.rank for one in found] == [1, 2]
+    assert "Of 1 of them the quoted line was not found" in report_text(found)
 
 
 def test_files_are_there_or_new_or_left_out() -> None:
     entry = raw(files=["a.py", "gone.py", "new.py", "a.py"], new_files=["new.py", "../x", "c.py"])
-    found = sift([entry], known())
-    (one,) = found.suggestions
+    (one,) = sift([entry], known())
     assert one.files == ("a.py", "c.py", "new.py")
     assert one.new_files == ("new.py",)
-    assert found.notes == (
-        "“Close the file in load” names gone.py, which is not there.",
-        "“Close the file in load” would make ../x, which cannot be.",
-    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +74,6 @@ def test_files_are_there_or_new_or_left_out() -> None:
     [
         ("close the FILE, in `load`!", ["a.py"], True),
         ("Close the file in load", ["b.py"], False),
-        ("Close the file in load()", ["a.py", "b.py"], True),
         ("Close the open file in load", ["b.py"], False),
         ("Read the file in chunks", ["a.py"], False),
     ],
@@ -105,22 +81,16 @@ def test_files_are_there_or_new_or_left_out() -> None:
 def test_the_same_is_said_once(title: str, files: list[str], twin: bool) -> None:
     within = sift([raw(), raw(title, files=files)], known())
     before = sift(
-        [raw(title, files=files)], known(("Close the file in load\n\nPlease.", frozenset({"a.py"}), "T7"))
+        [raw(title, files=files)], known(("Close the file in load\n\nPlease.", frozenset({"a.py"})))
     )
-    assert len(within.suggestions) == (1 if twin else 2)
-    assert len(before.suggestions) == (0 if twin else 1)
-    if twin:
-        assert before.notes[0].endswith("says what T7 says.")
+    assert len(within) == (1 if twin else 2)
+    assert len(before) == (0 if twin else 1)
 
 
 def test_one_that_cannot_be_read_does_not_take_the_others_along() -> None:
     answer = {"suggestions": [{"title": "no kind"}, json.loads(raw().model_dump_json()), 7]}
     found = sift(read_scan(json.dumps(answer)), known())
-    assert len(found.suggestions) == 1
-    assert found.notes == (
-        "Suggestion 1 of the answer could not be read: kind.",
-        "Suggestion 3 of the answer could not be read: it.",
-    )
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize(
@@ -133,7 +103,7 @@ def test_one_that_cannot_be_read_does_not_take_the_others_along() -> None:
 )
 def test_what_surrounds_the_answer_does_not_matter(text: str) -> None:
     assert read_scan(text) == []
-    assert report_text(sift([], known()), []).startswith("# No suggestions")
+    assert report_text(sift([], known())).startswith("# No suggestions")
 
 
 @pytest.mark.parametrize("text", ["None needed.", '{"suggestions": 3}', "[]", "{" * 5000])
@@ -172,9 +142,9 @@ _FIELDS = st.fixed_dictionaries(
 @given(st.lists(_FIELDS | _JSON, max_size=20))
 def test_whatever_a_model_lists_can_be_stored_and_shown(entries: list[Any]) -> None:
     found = sift(read_scan(json.dumps({"suggestions": entries})), known())
-    assert [one.rank for one in found.suggestions] == list(range(1, len(found.suggestions) + 1))
-    assert len(found.suggestions) <= MOST
-    for one in found.suggestions:
+    assert [one.rank for one in found] == list(range(1, len(found) + 1))
+    assert len(found) <= MOST
+    for one in found:
         one.model_dump_json()
         assert one.text.strip()
         assert set(one.files) <= {"a.py", "b.py", "c.py", "new.py"}
@@ -182,9 +152,9 @@ def test_whatever_a_model_lists_can_be_stored_and_shown(entries: list[Any]) -> N
         assert len(one.text) <= 800
         if one.grounded:
             assert one.quote in SHOWN[one.quote_path].splitlines()[one.quote_line - 1]
-    keys = [(one.text.partition("\n")[0].casefold(), one.files) for one in found.suggestions]
+    keys = [(one.text.partition("\n")[0].casefold(), one.files) for one in found]
     assert len(keys) == len(set(keys))
-    report_text(found, ["big.py: too large"])
+    report_text(found)
 
 
 def test_the_schema_is_bounded_and_holds_what_is_asked_for() -> None:

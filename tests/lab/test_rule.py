@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from navigator.cli import doctor_servers
+from navigator.cli.doctor_servers import unit_items
 from navigator.cli.lab_speculation import write_decision
+from navigator.config.settings import Settings
 from navigator.lab.speculation import decide as deciding
 from navigator.lab.speculation.decide import decide
 from navigator.lab.speculation.engines import Answer, Counts
@@ -16,7 +19,8 @@ from navigator.lab.speculation.runs import Run
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.states import Role
 from navigator.setup.files import sealed, state_of
-from navigator.setup.install import flags_of_unit
+from navigator.setup.install import flags_of_unit, user_places
+from navigator.setup.sglang_flags import Installed
 from navigator.swap.machine import HERE
 from tests.lab.test_decide import measured
 from tests.lab.test_measure import plan_file
@@ -117,12 +121,20 @@ def test_the_decision_is_written_into_the_unit_once_and_looked_at_again(
             "--port": "30000",
             "--speculative-algorithm": "NGRAM",
         }
+    assert deciding.to_look_at(text, "0.5.23") == ""
+    assert deciding.to_look_at(text, "0.6.0") == "engine: 0.5.23 then, 0.6.0 now"
+    monkeypatch.setattr(deciding, "card_names", lambda on=HERE: "H100")
+    assert deciding.to_look_at(text, "") == "card: RTX then, H100 now"
+    assert "model: /models/big then, /models/new now" in deciding.to_look_at(
+        text.replace("--model-path /models/big", "--model-path /models/new"), ""
+    )
+    assert deciding.to_look_at(UNIT, "0.6.0") == ""
     lost = [each.model_copy(update={"speed": each.speed / 2}) if each.gamma else each for each in runs]
     deciding.write_launch(unit, HERE, decide(lost), lost, "/models/big")
     assert "--speculative" not in unit.read_text() and "--port 30000\nKillMode" in unit.read_text()
 
 
-def test_the_command_writes_it_into_the_installed_unit(
+def test_the_command_writes_it_into_the_installed_unit_and_doctor_says_when_it_is_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
@@ -137,6 +149,11 @@ def test_the_command_writes_it_into_the_installed_unit(
     path.write_text(text.replace('"{port}"]', '"{port}", "--model-path", "{target}"]'))
     assert write_decision(decided(), Role.GENERATOR, read_plan(path)) == unit
     assert flags_of_unit(unit.read_text())["--speculative-algorithm"] == "NGRAM"
+    newer = Installed(Path("/opt/python"), "0.6.0", "")
+    monkeypatch.setattr(doctor_servers, "find_sglang", lambda named, on: newer)
+    (told,) = [one for one in unit_items(Settings(), user_places()) if one.name == "speculation"]
+    assert told.state == "warn"
+    assert "engine: 0.5.23 then, 0.6.0 now" in told.found and "--write" in told.hint
 
 
 def test_what_was_not_measured_on_that_server_is_not_written(tmp_path: Path) -> None:

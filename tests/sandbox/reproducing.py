@@ -89,7 +89,7 @@ class Proof:
         self, text: str, tree: str, variant: Variant = FIRST, path: str = "tests/test_finding.py"
     ) -> TestRun:
         """One run on one tree."""
-        command = one_command(self.bench.project.check, path, text, self._read)
+        command = one_command(self.bench.project.check, path, self._read)
         test = TestFile(path, text, command, watched_files([*self.change.watched, "calc.py"]))
         spec = prepare(self.bench.project, self.bench.private, tree)
         scratch = self.bench.folder / "scratch"

@@ -58,7 +58,7 @@ def everything(bench: SplitBench) -> dict[str, str]:
 
 def test_every_face_has_the_same_list(bench: SplitBench) -> None:
     expected = everything(bench)
-    document = bench.desk.json("proposals", "--waiting")["waiting"]
+    document = bench.desk.json("proposals")["waiting"]
     assert {row["id"]: row["says"] for row in document} == expected
     assert all(row["to_do"] for row in document)
     said = bench.desk.run("proposals").stdout.decode()
@@ -93,7 +93,7 @@ def test_what_touches_careful_paths_comes_first_everywhere(bench: SplitBench) ->
         assert deck is not None and [card.proposal for card in deck.inbox] == expected
         for order in CARD_ORDERS:
             assert in_order(deck.inbox, order, {})[-1].proposal == second
-    told = bench.desk.json("proposals", "--waiting")["waiting"]
+    told = bench.desk.json("proposals")["waiting"]
     assert told[-1]["id"] == second and "careful: it touches code.py" in str(told[0]["marks"])
     assert Tools(bench.desk.paths).call("list_proposals", {})["waiting"][-1]["id"] == second
 

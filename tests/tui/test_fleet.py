@@ -136,11 +136,18 @@ def test_what_went_wrong_with_servers_is_said_and_what_to_do() -> None:
         "given_up": {"reviewer": "its server died 3 times; CUDA \x1b[2J out of memory"},
         "deaths": {"reviewer": 3, "generator": 1},
         "wanted": "generator",
+        "read_ahead": {
+            "role": "reviewer",
+            "weight_bytes": 69_000_000_000,
+            "warm_bytes": 34_500_000_000,
+            "ended": "",
+        },
     }
     said = now(status=status)
     assert "reviewer disabled after repeated failures: its server died 3 times" in said and "\x1b" not in said
     assert "swap to the reviewer to try again" in said
     assert "the generator's server died once" in said
+    assert "50% of 69.0 GB" in said
 
 
 def test_a_server_s_words_are_made_safe() -> None:

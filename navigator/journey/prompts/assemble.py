@@ -118,7 +118,7 @@ def prompt_for(
             budget,
             count,
             shared_budget=min(shared, most),
-            repo=deps.maps.get(source),
+            repo=deps.map_of(source),
         )
         prompted = _render(deps, context, task, project, room, looks, elsewhere, writer)
         over = prompted.tokens - room

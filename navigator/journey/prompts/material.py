@@ -87,15 +87,9 @@ def _holding_all(project: Project, missing: Sequence[Proposal], task: Task) -> P
         tip = commits.get(one.id, "")
         if len(commits) == len(missing) and all(_contains(git, tip, other) for other in commits.values()):
             return one
-    where = ", ".join(
-        f"{one.id} on {one.landing.ref.removeprefix('refs/heads/')}"
-        if one.id in commits and one.landing
-        else f"{one.id} not landed"
-        for one in missing
-    )
-    names = ", ".join(one.task_id for one in missing)
+    names = ", ".join(f"{one.task_id} ({one.id})" for one in missing)
     raise Conflict(
-        f"{task.id} comes after {names}, and no one commit holds all their changes ({where}).",
+        f"{task.id} comes after {names}, and no one commit holds all their changes.",
         hint=f"Merge them into the project's base, then `navigator task retry {task.id}`.",
     )
 
@@ -232,7 +226,7 @@ def _talk(deps: Dependencies, source: TreeSource, task: Task, made: Prompted, wr
     rules, count = deps.settings.generator, deps.counter.count
     # One more answer, the one that is repaired or revised, and what is said about it, are in the conversation too.
     room = made.room - made.tokens - deps.settings.server(writer).max_tokens - OVERHEAD
-    looker = Looker(deps.maps.get(source), task.text, task.files, made.context, rules.look_tokens, count)
+    looker = Looker(deps.map_of(source), task.text, task.files, made.context, rules.look_tokens, count)
     return LookTalk(
         deps.prompts,
         looker,

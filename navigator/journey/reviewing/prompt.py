@@ -43,8 +43,6 @@ _ESTIMATE = 0.9
 """Share of the room that is used where tokens are only estimated."""
 
 _CHECK_CHARACTERS = 3_000
-_OTHERS = 300
-"""Entries of the list of what the other parts hold; more are counted only."""
 
 Place = Sequence[tuple[int, str]]
 Around = Mapping[str, Sequence[str]]
@@ -293,8 +291,6 @@ class Planner:
             for file in files
             if not {hunk.label for hunk in file.hunks} <= here
         ]
-        if len(rows) > _OTHERS:
-            rows = [*rows[:_OTHERS], f"and {len(rows) - _OTHERS} more"]
         return data_block("others", self._key, "\n".join(rows))
 
     def _reading(
@@ -345,33 +341,16 @@ class Planner:
         return system, user, version
 
     def _numbers(self, parts: Sequence[Sequence[FileDiff]]) -> list[tuple[int, ...]]:
-        """For each part, the earlier findings that it can answer: each goes to one part, the one whose hunks are nearest."""
+        """For each part, the earlier findings that it can answer: each goes to the first part that holds the most of its file."""
         given: list[list[int]] = [[] for _ in parts]
         for number, finding in enumerate(self._earlier, 1):
-            distances = [
-                (min((_distance(finding, file) for file in part), default=_FAR), place)
-                for place, part in enumerate(parts)
+            hunks = [
+                sum(len(file.hunks) for file in part if finding.path in (file.new_path, file.old_path))
+                for part in parts
             ]
-            if distances:
-                given[min(distances)[1]].append(number)
+            if hunks:
+                given[hunks.index(max(hunks))].append(number)
         return [tuple(numbers) for numbers in given]
-
-
-_FAR = 1 << 40
-
-
-def _distance(finding: Finding, file: FileDiff) -> int:
-    """Lines between a finding and the nearest hunk of a file; far away where it is about another file."""
-    if finding.path not in (file.new_path, file.old_path):
-        return _FAR
-    line = finding.line or 0
-    ends = [
-        (hunk.old_start, hunk.old_start + hunk.old_count)
-        if finding.side == "old"
-        else (hunk.new_start, hunk.new_start + hunk.new_count)
-        for hunk in file.hunks
-    ]
-    return min((max(first - line, line - last, 0) for first, last in ends), default=0)
 
 
 def _windows(file: FileDiff, length: int, side: int) -> list[tuple[int, int]]:

@@ -158,6 +158,10 @@ def swap_table(swaps: Sequence[Swap]) -> Table:
         label = f"{origin} → {found.to_role.value}  by {found.strategy}"
         rows.append(Row(label, _took(found.seconds, dash(found.failed)), note=", ".join(rest)))
         rows += [Row(f"  {name}", _took(one), detail=True) for name, one in found.phases.items()]
+        if found.filled is not None:
+            kinds = ", ".join(found.filled.work)
+            label = f"  {percent(found.filled.share)} filled" + (f" with {kinds}" if kinds else "")
+            rows.append(Row(label, (f"{found.filled.n:,}", "", "", "", ""), detail=True))
     few = any(one.seconds and one.seconds.n < _P95_FROM for one in directions)
     said = f"~ P95 of fewer than {_P95_FROM} is only indicative: it lies between the two longest"
     return Table(

@@ -170,7 +170,7 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int
                 (f" ~{duration(shown.left)}", ""),
             ]
         origin = facts.name(live.swap.origin) if live.swap.origin else "nothing"
-        doing = meanwhile(snapshot) if width >= ROOMY else ""
+        doing = meanwhile(snapshot, live) if width >= ROOMY else ""
         return [
             *warning,
             ("SWAPPING ", "strong"),
