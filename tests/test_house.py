@@ -157,14 +157,14 @@ def test_functions_stay_short() -> None:
 
 
 BUDGETS = {
-    "journey": 5_545,
+    "journey": 5_285,
     "actions": 2_510,
     "engine": 2_075,
     "tui": 7_345,
     "cli": 4_645,
     "store": 2_925,
     "lab": 2_845,
-    "sandbox": 2_200,
+    "sandbox": 2_140,
     "swap": 2_330,
     "context": 1_725,
     "git": 2_015,
@@ -176,11 +176,11 @@ BUDGETS = {
     "edits": 1_125,
     "setup": 1_210,
     "agents": 1_165,
-    "schedule": 1_020,
+    "schedule": 960,
     "config": 840,
     "landing": 820,
     "exam": 1_655,
-    "process": 555,
+    "process": 535,
     "sheet": 2_120,
     "mcp": 330,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import ConfirmItem, Question, Told, plural
+from navigator.actions.base import ConfirmItem, Done, Question, Told, plural
 from navigator.actions.deciding import Decide, DecisionRow, not_waiting
 from navigator.journey import change
 from navigator.journey.change import open_variants, put_away_others
@@ -15,9 +15,8 @@ from navigator.model.states import DecisionKind, LandingState
 from navigator.sheet.marks import (
     NEVER,
     Kind,
-    Mark,
     marks,
-    shared_items,
+    named_once,
     to_confirm,
     unconfirmed,
     with_others,
@@ -74,11 +73,11 @@ class Approve(Decide):
 
     def question(self, reader: Reader) -> Question:
         shown = reader.cards_about(self.subjects)
-        shared = shared_items(shown)
+        named = named_once(shown, self.confirm)
         items = tuple(
             ConfirmItem(f"{card.proposal}:{item.key}", f"{card.proposal} {item.words}")
             for card in shown
-            for item in self._unconfirmed(card, shared)
+            for item in unconfirmed(card, named, unasked=self.unasked and card.open)
         )
         if len(shown) == 1:
             title = f"Approve {shown[0].proposal}  {shown[0].title}?"
@@ -90,33 +89,24 @@ class Approve(Decide):
             f"Approve {plural(len(shown), 'proposal')}?", tuple(lines), f"approve {len(shown)}", items=items
         )
 
-    def confirmed(self, deps: Dependencies, proposal: Proposal) -> tuple[str, ...]:
-        shown = deps.reader.cards_about(self.subjects)
-        card = next(one for one in shown if one.proposal == proposal.id)
-        missing = self._unconfirmed(card, shared_items(shown))
+    async def perform(self, deps: Dependencies) -> Done:
+        named = named_once(deps.reader.cards_about(self.subjects), self.confirm) if self.confirm else ()
+        return await super(Approve, self.model_copy(update={"confirm": named})).perform(deps)
+
+    def confirmed(self, on: Card) -> tuple[str, ...]:
+        missing = unconfirmed(on, self.confirm, unasked=self.unasked and on.open)
         if missing:
-            options = " ".join(f"--confirm {f'{proposal.id}:{item.key}'!r}" for item in missing)
+            options = " ".join(f"--confirm {f'{on.proposal}:{item.key}'!r}" for item in missing)
             raise Conflict(
-                f"{proposal.id} has items that must be confirmed individually.",
+                f"{on.proposal} has items that must be confirmed individually.",
                 hint=f"Look at them, then add {options}.",
             )
-        return tuple(item.key for item in to_confirm(card, unasked=self.unasked))
-
-    def _unconfirmed(self, card: Card, shared: frozenset[str]) -> list[Mark]:
-        return unconfirmed(card, self.confirm, shared, unasked=self.unasked and card.open)
+        return tuple(item.key for item in to_confirm(on, unasked=self.unasked))
 
     def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
         change.approve(tx, proposal.task_id)
         tx.set_landing(proposal.id, Landing(state=LandingState.PENDING, at=utc_now()))
         put_away_others(tx, proposal)
-
-    def one_by_one(self, reader: Reader) -> list[Approve]:
-        """The same approvals, each on its own, so that a face can say how far it is; a name that several share confirms none."""
-        shared = shared_items(reader.cards_about(self.subjects))
-        confirm = tuple(key for key in self.confirm if key not in shared)
-        return [
-            self.model_copy(update={"proposals": (entry,), "confirm": confirm}) for entry in self.proposals
-        ]
 
     async def follow(self, deps: Dependencies, row: DecisionRow) -> DecisionRow:
         return await _land(deps, row)

@@ -113,7 +113,7 @@ class Decide(SubjectVerb):
         """The note to record."""
         return self.note
 
-    def confirmed(self, deps: Dependencies, proposal: Proposal) -> tuple[str, ...]:
+    def confirmed(self, on: Card) -> tuple[str, ...]:
         """The policy items that were confirmed, as recorded.
 
         Raises:
@@ -135,8 +135,9 @@ class Decide(SubjectVerb):
             proposal = deps.reader.proposal(entry.id)
             row = row.model_copy(update={"id": proposal.id})
             require_tree(proposal, entry.tree)
-            self.require_one(read_card(deps.reader, proposal.id))
-            confirmed, note = self.confirmed(deps, proposal), self.note_for(deps, proposal)
+            on = read_card(deps.reader, proposal.id)
+            self.require_one(on)
+            confirmed, note = self.confirmed(on), self.note_for(deps, proposal)
             made = Decision(kind=self.kind, note=note, tree=proposal.tree, confirmed=confirmed, at=utc_now())
             with deps.store.transaction() as tx:
                 again = self.takes_back and proposal.state is ProposalState.DECIDED

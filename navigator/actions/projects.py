@@ -137,16 +137,12 @@ class SetProject(Verb):
                 now = tx.update_project(project.id, **changes)
             if self.path is not None:
                 deps.forget_private(project.id)
-        said = f"moved to {now.path}" if list(changes) == ["path"] else _settings_words(now)
+        said = ", ".join(f"{name.replace('_', ' ')} is {_shown(getattr(now, name))}" for name in changes)
         return done([Told(now.name, said)], project=now, changed=list(changes))
 
 
-def _settings_words(now: Project) -> str:
-    lands = "the current branch" if now.landing == "current" else "navigator/…"
-    base = now.base or "the current branch"
-    final = ", may be sent to the final model" if now.escalate else ""
-    reviews = f", reviews {', '.join(now.review_branches)}" if now.review_branches else ""
-    return f"lands on {lands}, works from {base}, tests: {now.check or 'none'}{final}{reviews}"
+def _shown(value: object) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else str(value) or "not set"
 
 
 class RemoveProjects(Verb):

@@ -19,7 +19,6 @@ _VERBS = {
     "reject": "deciding:Reject",
     "send-back": "deciding:SendBack",
     "split": "split:Split",
-    "tests.keep": "split:KeepTests",
     "undo": "deciding:Undo",
     "escalate": "escalate:Escalate",
     "conduct": "conducting:Conduct",

@@ -1,35 +1,28 @@
-"""Parts of a proposal: some of its hunks become one of their own, the rest another; or tests of its findings are kept with it."""
+"""Split a proposal: some of its hunks become one of their own, the rest another."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import Done, Question, SubjectVerb, Told, done, plural, refusal_of
+from navigator.actions.base import Done, Question, SubjectVerb, Told, done, refusal_of
 from navigator.actions.deciding import TreePin, not_waiting, require_tree
 from navigator.journey import change
 from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import (
     AppliedEdit,
-    Decision,
     PolicyItem,
     Proposal,
-    Reproduction,
     Task,
     Usage,
-    utc_now,
 )
 from navigator.model.states import (
     CheckOutcome,
-    DecisionKind,
     PolicyAction,
-    ReproductionOutcome,
-    RevisedOutcome,
     Rung,
     TaskState,
 )
@@ -48,12 +41,31 @@ log = logging.getLogger(__name__)
 _TITLE = 72
 
 
-class PartVerb(SubjectVerb):
-    """A verb that makes a part of the open proposal `proposal`; `tree` must be the proposal's, where it is given."""
+@dataclass(frozen=True)
+class Built:
+    """Some of a proposal as it is in the private repository, on the commit `base`: what was chosen, the diff on that base, and
+    what opens the prompt where it has to be written again."""
 
+    chosen: Chosen
+    base: str
+    files: Sequence[FileDiff]
+    policy: tuple[PolicyItem, ...]
+    note: str
+
+
+class Split(SubjectVerb):
+    """Make a proposal of the `hunks`, by the labels that `navigator diff` shows, and another of what is left.
+
+    The part is a task of its own: it goes through every check again and then waits for its own approval; its review is that of
+    the whole, and `escalate` has it read. What is left becomes a new attempt of the first task. All of it is one transaction.
+    `tree` must be the proposal's, where it is given.
+    """
+
+    op = "split"
     names = "proposal"
 
     proposal: str
+    hunks: tuple[str, ...]
     tree: TreePin = ""
 
     @classmethod
@@ -75,50 +87,14 @@ class PartVerb(SubjectVerb):
         parent = deps.reader.proposal(self.proposal)
         self.require(deps.reader)
         async with deps.project_lock(parent.project_id):
-            trees = await asyncio.to_thread(self.build, deps, parent)
+            taken, left = await asyncio.to_thread(self._build, deps, parent)
         with deps.store.transaction() as tx:
             # Checked again: the user may have decided while the trees were made.
             self.model_copy(update={"tree": parent.tree}).require(deps.reader)
-            made = self.keep(tx, parent, trees)
-        for one in made if not deps.conducting else ():
+            part, rest = self._keep(tx, parent, taken, left)
+        for one in (part, rest) if not deps.conducting else ():
             await check_now(deps, one.task_id)
-        return self.became(deps, parent, *(deps.reader.proposal(one.id) for one in made))
-
-    @abstractmethod
-    def build(self, deps: Dependencies, parent: Proposal) -> list[Built]:
-        """What becomes of the proposal, in the private repository. Runs in a thread."""
-
-    @abstractmethod
-    def keep(self, tx: Transaction, parent: Proposal, trees: Sequence[Built]) -> list[Proposal]:
-        """A proposal of each, in one transaction."""
-
-    @abstractmethod
-    def became(self, deps: Dependencies, parent: Proposal, *made: Proposal) -> Done:
-        """What to say of them, once they were checked."""
-
-
-@dataclass(frozen=True)
-class Built:
-    """Some of a proposal as it is in the private repository, on the commit `base`: what was chosen, the diff on that base, and
-    what opens the prompt where it has to be written again."""
-
-    chosen: Chosen
-    base: str
-    files: Sequence[FileDiff]
-    policy: tuple[PolicyItem, ...]
-    note: str
-
-
-class Split(PartVerb):
-    """Make a proposal of the `hunks`, by the labels that `navigator diff` shows, and another of what is left.
-
-    The part is a task of its own: it goes through every check again and then waits for its own approval; its review is that of
-    the whole, and `escalate` has it read. What is left becomes a new attempt of the first task. All of it is one transaction.
-    """
-
-    op = "split"
-
-    hunks: tuple[str, ...]
+        return self._became(deps, parent, deps.reader.proposal(part.id), deps.reader.proposal(rest.id))
 
     def question(self, reader: Reader) -> Question:
         shown = reader.proposal(self.proposal)
@@ -129,7 +105,7 @@ class Split(PartVerb):
         )
         return Question(f"Make a proposal of {', '.join(self.hunks)} of {shown.id}?", lines, "split")
 
-    def build(self, deps: Dependencies, parent: Proposal) -> list[Built]:
+    def _build(self, deps: Dependencies, parent: Proposal) -> tuple[Built, Built]:
         """The part, and what is left: on the proposal's own base where it touches no file of the part, so that each can land
         alone, else on a commit that holds the part."""
         from navigator.git.hunks import ChoiceRefused, build_part, commit_part
@@ -149,10 +125,12 @@ class Split(PartVerb):
             paths = tuple(dict.fromkeys(one.path for one in private.raw_diff(base, parent.tree)))
             rest = replace(chosen, tree=parent.tree, paths=paths)
         rest = replace(rest, labels=chosen.rest, rest=chosen.labels)
-        return [part, _built(deps, parent, rest, base, f"The rest of {parent.id}")]
+        return part, _built(deps, parent, rest, base, f"The rest of {parent.id}")
 
-    def keep(self, tx: Transaction, parent: Proposal, trees: Sequence[Built]) -> list[Proposal]:
-        taken, left = trees
+    def _keep(
+        self, tx: Transaction, parent: Proposal, taken: Built, left: Built
+    ) -> tuple[Proposal, Proposal]:
+        """A proposal of each, in one transaction."""
         said = f"part of {parent.id}"
         part = add_part(tx, parent, taken, f"{said}: {', '.join(taken.chosen.labels)}", said)
         task = tx.new_attempt(parent.task_id, note=left.note)
@@ -164,10 +142,9 @@ class Split(PartVerb):
         rest = _derived(tx, parent, task, left, said)
         labels = {"hunks": list(taken.chosen.labels), "rest": list(left.chosen.labels)}
         tx.event("proposal_split", parent.task_id, parent.id, {"part": part.id} | labels)
-        return [part, rest]
+        return part, rest
 
-    def became(self, deps: Dependencies, parent: Proposal, *made: Proposal) -> Done:
-        part, rest = made
+    def _became(self, deps: Dependencies, parent: Proposal, part: Proposal, rest: Proposal) -> Done:
         told = (
             part_told(deps.reader, part, f"made from {', '.join(part.hunks)} of {parent.id}"),
             Told(rest.id, f"is the rest of {parent.id}: {', '.join(rest.hunks)}"),
@@ -195,7 +172,6 @@ def _built(
     chosen: Chosen,
     base: str,
     what: str,
-    hint: str = "Choose other hunks.",
 ) -> Built:
     """A part, checked against the policy. The private repository keeps its tree before the rows that name it exist: a crash here
     leaves only an unused name.
@@ -212,7 +188,7 @@ def _built(
     refused = next((item for item in policy if item.action is PolicyAction.REFUSE), None)
     if refused is not None:
         why = refused.detail or refused.rule
-        raise Conflict(f"{what} is refused by policy: {refused.path} {why}.", hint=hint)
+        raise Conflict(f"{what} is refused by policy: {refused.path} {why}.", hint="Choose other hunks.")
     private.keep(part_name(parent.id, tree), tree, base)
     whole = private.diff(parent.base_commit, parent.tree)
     return Built(chosen, base, private.diff(base, tree), policy, part_note(parent, whole, chosen.labels))
@@ -286,103 +262,3 @@ async def check_now(deps: Dependencies, task_id: str) -> None:
     except NavigatorError as error:
         log.warning("%s could not be checked: %s", task_id, error)
         deps.move(change.broke, deps.reader.task(task_id), f"It could not be checked: {error}")
-
-
-# Keep tests: those that proved findings, and pass on the revision, become part of the proposal that is to land.
-
-
-def keepable(reader: Reader, proposal: Proposal) -> list[Reproduction]:
-    """The tests of earlier rounds' findings that pass on a proposal, the newest of each path."""
-    found: dict[str, Reproduction] = {}
-    for held in reader.held_tests(proposal.task_id, proposal.attempt):
-        made = held.reproduction
-        if made.revised is RevisedOutcome.PASSES and made.revised_by == proposal.id:
-            found[made.path] = made
-    return list(found.values())
-
-
-class KeepTests(PartVerb):
-    """Makes a derived proposal of the whole change and the `tests`, by their paths; all that can be kept where none is named.
-
-    It goes through every check, and is approved by its own id; the proposal that it is made from is decided by that.
-    """
-
-    op = "tests.keep"
-
-    tests: tuple[str, ...] = ()
-
-    def refuse(self, reader: Reader) -> NavigatorError | None:
-        refusal = super().refuse(reader)
-        return refusal or refusal_of(
-            lambda: _chosen_tests(reader, reader.proposal(self.proposal), self.tests)
-        )
-
-    def question(self, reader: Reader) -> Question:
-        proposal = reader.proposal(self.proposal)
-        paths = [made.path for made in _chosen_tests(reader, proposal, self.tests)]
-        lines = (
-            *paths,
-            "The checks run again with them. Nothing is approved yet: the new proposal opens next.",
-        )
-        return Question(f"Keep {plural(len(paths), 'test')} with {proposal.id}?", lines, "keep")
-
-    def build(self, deps: Dependencies, parent: Proposal) -> list[Built]:
-        """The whole, with the tests."""
-        from navigator.git.hunks import Chosen, all_labels
-        from navigator.git.private import FileChange
-
-        private, base = deps.private(deps.project(parent.project_id)), parent.base_commit
-        tests = _chosen_tests(deps.reader, parent, self.tests)
-        changes = {made.path: FileChange(content=made.text.encode(), mode=None) for made in tests}
-        there = private.tree_entries(parent.tree).keys() & changes.keys()
-        if there:
-            raise Conflict(f"{parent.id} has {min(there)} already.")
-        tree, labels = private.write_tree(parent.tree, changes), all_labels(private.diff(base, parent.tree))
-        chosen = Chosen(tree, labels, (), (*parent.paths, *changes))
-        hint = f"Approve {parent.id} without the test."
-        return [_built(deps, parent, chosen, base, f"{parent.id} with its tests", hint)]
-
-    def keep(self, tx: Transaction, parent: Proposal, trees: Sequence[Built]) -> list[Proposal]:
-        (built,) = trees
-        paths = _added(parent, built.chosen.paths)
-        what = f"{parent.id} with {', '.join(paths)}"
-        part = add_part(tx, parent, built, what, "with a test of its finding")
-        said = f"{part.id} holds it, with {', '.join(paths)}."
-        decision = Decision(kind=DecisionKind.REJECT, note=said, tree=parent.tree, at=utc_now())
-        tx.add_decision(parent.id, decision)
-        change.reject(tx, parent.task_id, said)
-        tx.event("tests_kept", parent.task_id, parent.id, {"part": part.id, "tests": paths})
-        return [part]
-
-    def became(self, deps: Dependencies, parent: Proposal, *made: Proposal) -> Done:
-        (part,) = made
-        paths = _added(parent, part.paths)
-        told = part_told(deps.reader, part, f"{parent.id} with {', '.join(paths)}")
-        return done([told], proposals=[part], tests=paths)
-
-
-def _added(parent: Proposal, paths: Sequence[str]) -> list[str]:
-    return [path for path in paths if path not in parent.paths]
-
-
-def _chosen_tests(reader: Reader, proposal: Proposal, wanted: Sequence[str]) -> list[Reproduction]:
-    """The tests to keep.
-
-    Raises:
-        Conflict: there is none, or one of those named does not pass on the proposal.
-    """
-    found = {made.path: made for made in keepable(reader, proposal)}
-    absent = [path for path in wanted if path not in found]
-    if absent:
-        held = {one.reproduction.path for one in reader.held_tests(proposal.task_id, proposal.attempt)}
-        why = "does not pass on it" if absent[0] in held else "is no test of its findings"
-        raise Conflict(f"{absent[0]} cannot be kept with {proposal.id}: it {why}.")
-    if not found:
-        here = any(
-            finding.reproduction is not None
-            and finding.reproduction.outcome in (ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET)
-            for finding in (proposal.review.findings if proposal.review else ())
-        )
-        why = "the tests of its findings fail on it" if here else "no test of an earlier finding passes on it"
-        raise Conflict(f"{proposal.id} has no test to keep: {why}.")
-    return [found[path] for path in (wanted or found)]

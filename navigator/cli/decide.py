@@ -8,8 +8,7 @@ from typing import Annotated
 import click
 
 from navigator.actions.approve import Approve
-from navigator.actions.base import Done
-from navigator.actions.deciding import DecisionRow, Pinned, Reject, SendBack, Undo, decided
+from navigator.actions.deciding import Pinned, Reject, SendBack, Undo, decided
 from navigator.actions.escalate import Escalate
 from navigator.actions.notes import WORDS, JudgeFinding
 from navigator.actions.split import Split
@@ -19,8 +18,7 @@ from navigator.git.facts import RepoFacts, read_facts
 from navigator.journey.dependencies import at_home
 from navigator.landing import land as landing
 from navigator.landing.plan import LandingRefused
-from navigator.model.errors import NavigatorError, UsageError
-from navigator.model.states import DecisionKind
+from navigator.model.errors import UsageError
 from navigator.model.text import safe_line
 from navigator.sheet.marks import batch_choice
 
@@ -64,27 +62,12 @@ def approve(
             "unasked": bool(given("--yes")) and not all_reviewed,
         }
     )
-    done = _approve_each(session.ask(verb)) if chosen else Approve.outcome([])
+    done = session.act(session.ask(verb)) if chosen else Approve.outcome([])
     rows = decided(done)
     if not rows and not given("--json"):
         named = "Approve what is left out by its id: `navigator approve P…`."
         output.say(f"Nothing was approved. {named}" if left_out else "Nothing waits for your approval.")
     session.report(done.told, {"decisions": rows} | ({"left_out": left_out} if all_reviewed else {}))
-
-
-def _approve_each(verb: Approve) -> Done:
-    """One after the other: what follows a refused one is done all the same."""
-    with session.reading() as store:
-        each = verb.one_by_one(store)
-    rows: list[DecisionRow] = []
-    for one in each:
-        try:
-            rows += decided(session.act(one))
-        except NavigatorError as error:
-            if not rows:
-                raise  # nothing was done
-            rows.append(DecisionRow(id=one.proposals[0].id, kind=DecisionKind.APPROVE, reason=str(error)))
-    return Approve.outcome(rows)
 
 
 def _chosen(

@@ -25,7 +25,7 @@ _SPECULATION = {
         "speculation": ("lab", "Does speculative decoding pay?"),
         "bench": ("lab_compare", "Have twenty small functions written, and run them"),
         "compare": ("lab_compare", "Compare ways of working on the same tasks, executed"),
-        "runs": ("lab", "List the lab's runs: progress, time left, decision; resume or stop one"),
+        "runs": ("lab", "List the lab's runs: progress, decision, and how to go on"),
     },
 )
 def lab() -> None:
@@ -52,7 +52,7 @@ def _list_runs(found: list[LabRun]) -> None:
             found,
             ("run", lambda run: run.name),
             ("state", lambda run: run.state),
-            ("done", lambda run: f"{run.done} of {run.total} {run.unit}".rstrip()),
+            ("done", lambda run: f"{run.done} of {run.total}"),
             ("decision", lambda run: run.problem if run.state == "failed" else run.decision),
         )
     else:
@@ -61,15 +61,13 @@ def _list_runs(found: list[LabRun]) -> None:
 
 def _show_run(run: LabRun) -> None:
     output.say(safe_line(f"{run.name}: {run.about or run.kind}"), bold=True)
-    output.say(f"{run.state}: {run.done} of {run.total} {run.unit}")
+    output.say(f"{run.state}: {run.done} of {run.total}")
     for line in (run.problem, run.simulated, run.decision):
         if line:
             output.say(safe_line(line))
     output.say(f"Results: {safe_line(run.results)}")
     if run.state == "running":
-        output.say(
-            f"Process {run.pid} works on it: ctrl+c or SIGTERM stops it, and what was measured is kept."
-        )
+        output.say(f"Process {run.pid} works on it; if it is ended, what was measured is kept.")
     else:
         words = " ".join(map(shlex.quote, ("navigator", *run.command)))
         output.say(safe_line(f"{'Print its tables' if run.state == 'complete' else 'Go on'}: {words}"))

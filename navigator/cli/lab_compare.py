@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +14,7 @@ from navigator.cli import output
 from navigator.cli.command import AtLeast1, File, Value, command, words_again
 from navigator.cli.session import ProjectNames, locked_dependencies, state_paths, take_config_projects
 from navigator.config.paths import private_folder, state_dir
-from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share
 from navigator.lab.comparing.journal import ARMS, USUAL, Journal, Tried
 from navigator.lab.comparing.tasks import as_task, bench_functions, read_functions, replayed
 from navigator.lab.judging import Duel, Tally, ask, questions, tally
@@ -95,14 +94,11 @@ def tell_votes(found: Tally) -> None:
         ("flips", lambda each: share_words(each.flips)),
         ("ties", lambda each: share_words(each.ties)),
         ("named the first", lambda each: share_words(each.first)),
-        ("p", lambda each: f"{each.position_p:.3g}"),
         ("", lambda each: f"unusable: {each.unusable}" if each.unusable else ""),
     )
     output.say()
     for each in found.duels:
         _tell_duel(each)
-    if found.agreement.n:
-        output.say(f"All judges agreed on {share_words(found.agreement)} of the pairs that several saw.")
     if found.incomplete:
         output.say(f"{plural(found.incomplete, 'pair')} left out: seen in one order only.")
     if found.unreadable:
@@ -135,7 +131,6 @@ def compare(
     arm: Annotated[tuple[str, ...], Value(type=click.Choice(list(ARMS)))] = (),
     tasks: AtLeast1 = 60,
     rounds: Annotated[int, Value(type=click.IntRange(0, 2))] = 2,
-    difference: Annotated[float, Value(type=click.FloatRange(0.01, 0.9))] = 0.1,
     adapter: Annotated[tuple[str, str] | None, Value("WRITER READER")] = None,
     judge: _Judges = (),
     name: str = "",
@@ -153,7 +148,6 @@ def compare(
         arm: What to compare; repeatable.
         tasks: Tasks of each project, or of the file.
         rounds: Revisions of a change at most.
-        difference: The smallest difference to detect; the power is given for it.
         adapter: For the arm adapters: the names under which the generator's server has them.
         judge: Also have this role's model compare the answers in pairs, blind; repeatable.
         name: The comparison's name; use it again to continue.
@@ -181,7 +175,7 @@ def compare(
         async def whole() -> tuple[list[LabTask], Outlook, Finished | None, Tally | None]:
             try:
                 chosen = await _tasks(deps, journal, projects, file, tasks, seconds)
-                can = outlook(len(chosen), difference)
+                can = outlook(len(chosen))
                 if chosen:
                     output.note(can.words())
                     if can.chance < 0.8:
@@ -281,7 +275,6 @@ def tell(done: Finished) -> None:
     """The tables of a comparison, for people."""
     if done.simulated:
         output.say("SIMULATED: no model answered. The figures say nothing about a real one.", bold=True)
-    each = done.swap_seconds / max(1, done.swaps)
     output.table(
         done.arms,
         ("arm", lambda arm: arm.name),
@@ -289,8 +282,6 @@ def tell(done: Finished) -> None:
         ("tokens", lambda arm: f"{arm.tokens:,}"),
         ("model time", lambda arm: output.duration(arm.seconds)),
         ("revised", lambda arm: arm.revised),
-        ("swaps alone", lambda arm: arm.swaps_alone),
-        ("time alone", lambda arm: output.duration(arm.seconds + arm.swaps_alone * each)),
     )
     output.say()
     output.table(
@@ -306,8 +297,7 @@ def tell(done: Finished) -> None:
     output.say()
     output.say(
         f"{plural(done.swaps, 'swap')} for the whole comparison ({output.duration(done.swap_seconds)}). p: exact"
-        " McNemar test; the last column allows"
-        " for the number of pairs (Holm). Time alone: of the arm's answers and its own swaps, at their mean here."
+        " McNemar test; the last column allows for the number of pairs (Holm)."
     )
 
 
@@ -321,27 +311,22 @@ def share_words(found: Share) -> str:
 
 # `navigator lab bench`: twenty small functions, written and executed
 
-_TIERS = ("simple", "medium", "complex")
-
-
 _BenchArms = Annotated[
     tuple[str, ...], Value(type=click.Choice([name for name in ARMS if name != "adapters"]))
 ]
 
 
 @command()
-def bench(*, arm: _BenchArms = (), name: str = "bench") -> None:
+def bench(*, arm: _BenchArms = ()) -> None:
     """Have twenty small Python functions written, and run their tests.
 
     Twenty tasks tell working from broken; they cannot tell two good models apart. `navigator lab compare` is for that.
 
     Args:
         arm: Repeatable. Default: generator and self-review, which take no swap.
-        name: Its folder; use the name again to continue.
     """
-
     names = arm or ("generator", "self-review")
-    journal = Journal(lab_folder("bench") / name)
+    journal = Journal(lab_folder("bench") / "-".join(names))
     with locked_dependencies(state_paths()) as deps:
 
         async def whole() -> Finished:
@@ -351,21 +336,7 @@ def bench(*, arm: _BenchArms = (), name: str = "bench") -> None:
                 await deps.close()
 
         done = asyncio.run(whole())
-    tiers = {tier: [task.key for task in journal.tasks if task.complexity == tier] for tier in _TIERS}
-    rows = [
-        (each, tier, share(sum(done.passed[each][key] for key in keys), len(keys)))
-        for each in names
-        for tier, keys in tiers.items()
-    ]
-    found = [{"arm": each, "tier": tier} | asdict(passed) for each, tier, passed in rows]
-
-    def text(_: object) -> None:
-        tell(done)
-        output.say()
-        shown = [(each, tier, share_words(passed)) for each, tier, passed in rows]
-        output.table(shown, "arm", "tier", "tests pass")
-
-    output.show({"name": name, "rows": found} | done.document(), text)
+    output.show(done.document(), lambda _: tell(done))
 
 
 async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...]) -> Finished:

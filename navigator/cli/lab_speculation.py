@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -18,12 +17,12 @@ from navigator.lab.speculation import tables
 from navigator.lab.speculation.decide import Drafting, decide, write_launch
 from navigator.lab.speculation.fit import fit_words, measured
 from navigator.lab.speculation.plan import Plan, read_plan
-from navigator.lab.speculation.predict import BATCH_FORM_FLAW, PRIOR, Given, Prediction
+from navigator.lab.speculation.predict import BATCH_FORM_FLAW, Given, Prediction
 from navigator.lab.speculation.predict import predict as predicted
 from navigator.lab.speculation.rule import rules
-from navigator.lab.speculation.runner import RANDOM, finished, note_progress
+from navigator.lab.speculation.runner import RANDOM, note_progress
 from navigator.lab.speculation.runner import measure as measure_runs
-from navigator.lab.speculation.runs import COLUMNS, Run, RunTable, read_runs
+from navigator.lab.speculation.runs import Run, RunTable, read_runs
 from navigator.lab.speculation.tables import TableFault, findings
 from navigator.model.errors import MissingPart, UsageError
 from navigator.model.states import Role
@@ -33,15 +32,12 @@ _SHOWN_BAD = 20
 
 
 @command()
-def analyze(file: File, *, column: Annotated[tuple[str, ...], Value("FIELD=COLUMN")] = ()) -> None:
+def analyze(file: File) -> None:
     """Make the tables of a speculation experiment from FILE (CSV or JSON lines, yours or anybody's), and check them.
 
     Exits with 1 if something in it is impossible.
-
-    Args:
-        column: Read a field from this column. Repeatable.
     """
-    table = read_runs(file, dict(map(_pair, column)))
+    table = read_runs(file)
     _require_counts(table)
     found = findings(table.runs)
     document = {
@@ -77,15 +73,8 @@ def _require_counts(table: RunTable) -> None:
         unused = f" Not used: {', '.join(map(safe_line, table.unused))}." if table.unused else ""
         raise UsageError(
             "No column of this file says how many drafts were accepted.",
-            hint=f"Name them: --column accepted=COLUMN --column drafted=COLUMN, or --column rate=COLUMN.{unused}",
+            hint=f"Rename columns to accepted and drafted, or to rate.{unused}",
         )
-
-
-def _pair(word: str) -> tuple[str, str]:
-    name, _, value = word.partition("=")
-    if not (name and value):
-        raise UsageError("--column takes FIELD=COLUMN.", hint=f"Fields: {', '.join(COLUMNS)}.")
-    return name, value
 
 
 def _show_table(file: Path, table: RunTable) -> None:
@@ -222,16 +211,12 @@ def tell_decision(found: dict[str, Any]) -> None:
 def write_decision(runs: list[Run], role: Role, plan: Plan) -> Path:
     """The decision into the unit of the role's server."""
     from navigator.config.settings import load_settings
-    from navigator.setup.files import read_text
-    from navigator.setup.install import flags_of_unit, places_of, reload_systemd
+    from navigator.setup.install import places_of, reload_systemd
 
     own = load_settings().swap.systemd
     places = places_of(own.scope)
     unit = places.unit(own.generator_unit if role is Role.GENERATOR else own.reviewer_unit)
-    started = flags_of_unit(read_text(unit, places.on) or "").get("--model-path")
-    arm = next((arm for arm in plan.arms if arm.model == started), plan.arms[0])
-    mine = [run for run in runs if run.target == arm.target]
-    write_launch(unit, places.on, decide(mine), mine, arm.model)
+    write_launch(unit, places.on, decide(runs), runs, plan.model)
     if problem := reload_systemd(places):
         output.note(f"systemd did not reload: {problem}. Run {' '.join(places.systemctl)} daemon-reload.")
     return unit
@@ -252,8 +237,6 @@ def measure(
     *,
     role: Literal["generator", "reviewer"] = "generator",
     out: Annotated[Path | None, Value("FILE")] = None,
-    starts: AtLeast1 | None = None,
-    dry_run: bool = False,
     write: bool = False,
 ) -> None:
     """Measure speculative decoding as PLAN (TOML) says: every method and length in each of several start blocks.
@@ -265,20 +248,13 @@ def measure(
     Args:
         role: Whose server the plan starts; names the file of results.
         out: Results; by default in the state folder.
-        starts: Stop after N starts of the server; run again to go on.
-        dry_run: Print the order of starts, and start nothing.
         write: Put the decision into the unit that starts the role's server.
     """
     from navigator.lab.runs import recording
 
     read = read_plan(plan)
     results = out or runs_file(Role(role))
-    done = finished(results, read)
-    if dry_run:
-        _tell_order(read, done)
-        return
-    targets = list(dict.fromkeys(arm.target for arm in read.arms))
-    about = f"{', '.join(targets)} with {', '.join(method.name for method in read.method)}"
+    about = f"{read.engine.target} with {', '.join(method.name for method in read.method)}"
     with recording("speculation", results, words_again(out=results), about=about) as record:
         note_progress(record, read, results)
 
@@ -286,64 +262,37 @@ def measure(
             output.note(line)
             note_progress(record, read, results)
 
-        left = measure_runs(read, results, report, most_starts=starts)
+        measure_runs(read, results, report)
     runs = read_runs(results).runs
-    found = findings(runs)
-    chosen = {target: decision([run for run in runs if run.target == target]) for target in targets}
+    found, chosen = findings(runs), decision(runs)
     unit = write_decision(runs, Role(role), read) if write else None
     document = {
         "results": results,
         "runs": len(runs),
-        "starts_left": left,
         "random_weights": read.engine.random_weights,
         "about": read.engine.about,
         "speculation": tables.speculation(runs),
         "findings": found,
-        "decision": chosen[targets[0]],
-        "decisions": chosen,
+        "decision": chosen,
         "unit": unit,
     }
 
     def text(_: object) -> None:
-        _show_measured(runs, found, read.engine.random_weights, results, left)
-        for target, each in chosen.items():
-            output.say(target)
-            tell_decision(each)
+        _show_measured(runs, found, read.engine.random_weights, results)
+        tell_decision(chosen)
         if unit:
             output.say(f"{unit} starts it that way from the next swap on.")
 
     output.show(document, text)
 
 
-def _tell_order(plan: Plan, done: set[tuple[int, str, str, int]]) -> None:
-    starts = [
-        {"block": block + 1, "done": (block, *arm.key) in done}
-        | dict(zip(("target", "method", "gamma"), arm.key, strict=True))
-        for block, arm in plan.order()
-    ]
-    document = {"starts": starts, "answers_each": plan.each}
-    order = [arm.name for _, arm in plan.order()]
-    output.show(
-        document,
-        lambda _: output.table(
-            zip(starts, order, strict=True),
-            ("block", lambda row: row[0]["block"]),
-            ("start", lambda row: row[1]),
-            ("answers", lambda _: plan.each),
-            ("", lambda row: "done" if row[0]["done"] else ""),
-        ),
-    )
-
-
-def _show_measured(runs: list[Run], found: list[TableFault], random: bool, results: Path, left: int) -> None:
+def _show_measured(runs: list[Run], found: list[TableFault], random: bool, results: Path) -> None:
     if random:
         output.say(RANDOM, bold=True)
     tell_speculation(runs)
     for finding in found:
         output.say(f"{finding.severity}: {finding.kind}: {finding.subject}: {finding.arithmetic}")
     output.say(f"Results: {results}")
-    if left:
-        output.say(f"{plural(left, 'start')} to go: run the command again.")
     output.say()
 
 
@@ -356,7 +305,6 @@ class _Costs(TypedDict):
     alpha: Share | None
     rate: Share | None
     gamma: AtLeast1 | None
-    draft_cost: Annotated[float | None, Value("C", type=click.FloatRange(min=0))]
     restart_seconds: Annotated[float | None, Value("S", type=click.FloatRange(min=0))]
     speed: _Positive | None
     experts: AtLeast1 | None
@@ -368,7 +316,8 @@ def predict(
     *,
     measured_: File | None = None,
     method: Annotated[str | None, Value("[TARGET/]NAME")] = None,
-    verify_cost: Annotated[str | None, Value("V|prior")] = None,
+    draft_cost: Annotated[float | None, Value("C", type=click.FloatRange(min=0))] = None,
+    verify_cost: Annotated[float | None, Value("V", type=click.FloatRange(min=0, min_open=True))] = None,
     **costs: Unpack[_Costs],
 ) -> None:
     """Predict the speed-up of speculative decoding, and where it breaks even, from given costs or from measured runs.
@@ -377,65 +326,40 @@ def predict(
         alpha: Chance that a drafted token is accepted.
         rate: Instead: accepted ÷ drafted tokens, as servers count.
         gamma: Draft length; by default the best of 1 to 16.
-        draft_cost: A draft step ÷ a step of the target.
-        measured_: Instead of c, v and α: the runs that `measure` wrote.
+        measured_: Take c, v and α from the runs that `measure` wrote.
         method: Which of the measured methods, where there are several.
-        verify_cost: A verifying pass ÷ a step of the target, or `prior` from the experts. Default 1.
+        draft_cost: A draft step ÷ a step of the target.
+        verify_cost: A verifying pass ÷ a step of the target. Default 1.
         experts: Routed experts of a layer.
         top_k: Experts that a token uses.
         restart_seconds: What switching costs.
         speed: Speed without speculation.
     """
     known = measured(read_runs(measured_).runs, method) if measured_ is not None else None
-    if known is None and costs["draft_cost"] is None:
-        raise UsageError("A prediction needs c.", hint="Give --draft-cost, or --measured.")
-    given: dict[str, Any] = dict(costs)
-    cost = _verify_cost(verify_cost)
     if known is not None:
-        cost = known.verify_cost if cost is None else cost
-        if given["draft_cost"] is None:
-            given["draft_cost"] = known.draft_cost
-        if given["alpha"] is None and given["rate"] is None:
-            given["alpha"] = known.alpha
-    found = predicted(Given(verify_cost=cost, **given))
-    notes = _notes(cost)
-    document = asdict(found) | {"notes": notes, "measured": known is not None}
-
-    def text(_: object) -> None:
-        if known is not None:
-            output.say("\n".join([*fit_words(known), ""]))
-        _show_prediction(found, notes, known is not None)
-
-    output.show(document | ({"fit": known.fit} if known else {}), text)
-
-
-def _verify_cost(word: str | None) -> float | Literal["prior"] | None:
-    if word is None or word == PRIOR:
-        return PRIOR if word else None
-    try:
-        cost = float(word)
-    except ValueError:
-        cost = 0.0
-    if not 0 < cost < math.inf:
-        raise UsageError(f"{word} is no cost of verifying.", hint="Give a number above zero, or `prior`.")
-    return cost
-
-
-def _notes(verify_cost: float | str | None) -> list[str]:
+        draft_cost = known.draft_cost if draft_cost is None else draft_cost
+        verify_cost = known.verify_cost if verify_cost is None else verify_cost
+        if costs["alpha"] is None and costs["rate"] is None:
+            costs["alpha"] = known.alpha
+    if draft_cost is None:
+        raise UsageError("A prediction needs c.", hint="Give --draft-cost, or --measured.")
+    found = predicted(Given(draft_cost=draft_cost, verify_cost=verify_cost or 1.0, **costs))
     notes = [BATCH_FORM_FLAW]
     if verify_cost is None:
         notes.append(
             "v is taken as 1: verifying γ + 1 tokens costs as much as one step. On sparse models it costs more; measure it."
         )
-    if verify_cost == PRIOR:
-        notes.append(
-            "The prior takes each token's experts as independent and counts reading only: an upper bound of that part. Text"
-            " repeats its experts."
-        )
-    return notes
+    document = asdict(found) | {"notes": notes, "measured": known is not None}
+
+    def text(_: object) -> None:
+        if known is not None:
+            output.say("\n".join([*fit_words(known.fit), ""]))
+        _show_prediction(found, notes)
+
+    output.show(document | ({"fit": known.fit} if known else {}), text)
 
 
-def _show_prediction(found: Prediction, notes: list[str], from_runs: bool) -> None:
+def _show_prediction(found: Prediction, notes: list[str]) -> None:
     lines: list[tuple[str, str]] = [
         ("draft length γ", str(found.gamma)),
         ("α, chance that a drafted token is accepted", f"{found.alpha:.3f}"),
@@ -450,6 +374,6 @@ def _show_prediction(found: Prediction, notes: list[str], from_runs: bool) -> No
         lines.append((f"distinct experts of {found.gamma + 1} tokens", f"{found.distinct_experts:.2f}"))
     if found.break_even_tokens is not None:
         lines.append(("a restart has paid after", f"{found.break_even_tokens:,.0f} tokens"))
-    output.table(lines, "predicted" if from_runs else "predicted, not measured", "")
+    output.table(lines, "predicted", "")
     for note in notes:
         output.prose(note)

@@ -128,8 +128,6 @@ def _fitting_profile(folder: Path, places: Places) -> str:
 
 def _flag_source(program: Path, named: str | None, places: Places) -> FlagSource:
     """The SGLang that the units will run, which says what its flags are."""
-    import platformdirs
-
     from navigator.setup.sglang_flags import FlagSource, find_sglang
 
     found = find_sglang(named, places.on)
@@ -142,7 +140,7 @@ def _flag_source(program: Path, named: str | None, places: Places) -> FlagSource
             ),
         )
     output.note(f"Asking SGLang {found.version} at {found.python} for its flags …")
-    return FlagSource(found, program, platformdirs.user_cache_path("navigator"))
+    return FlagSource(found, program)
 
 
 def _models(given: Iterable[str]) -> dict[Role, str]:
@@ -197,7 +195,7 @@ def _say_next(wanted: Servers, document: dict[str, Any]) -> None:
         output.note("Nothing was written.")
         return
     output.note(
-        f"Navigator reads the key from a variable: run `set -a; . {wanted.places.keys_env}`, or start its unit."
+        f"Navigator reads the key from a variable: run `set -a; . {wanted.places.keys_env}` before it."
     )
     if host := wanted.places.on.host:
         output.note(f"To keep the servers running without a login there: ssh {host} loginctl enable-linger")

@@ -1,4 +1,4 @@
-"""What goes to a model server and what comes back: types, the request's body, adapters, the request limit, model names, probes.
+"""What goes to a model server and what comes back: types, the request's body, adapters, model names, probes.
 
 Every server gets the same body. One that refuses a key by name (HTTP 400 or 422) is asked again without it,
 once, and the key is left out of later requests: so no list of servers and versions has to be kept.
@@ -6,10 +6,7 @@ once, and the key is left out of later requests: so no list of servers and versi
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, Literal
@@ -260,90 +257,6 @@ class ModelInfo:
     path: str = ""
 
 
-# How many requests a role may have in flight: max_inflight, fewer while the server asks for patience.
-#
-# Additive increase, multiplicative decrease, as TCP does it: a refusal halves the limit, each success adds a
-# part of one. Refusals of requests that were already under way when the limit was last halved do not halve it
-# again, since they are no news.
-
-
-class Limiter:
-    """A first-come-first-served gate whose width adapts. It belongs to one event loop.
-
-    Args:
-        max_inflight: the widest it ever opens, at least 1.
-    """
-
-    def __init__(self, max_inflight: int) -> None:
-        if max_inflight < 1:
-            raise ValueError("max_inflight must be at least 1")
-        self.max_inflight = max_inflight
-        self._width = float(max_inflight)
-        self._epoch = 0
-        self._in_flight = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
-
-    @property
-    def limit(self) -> int:
-        """Requests that may be in flight right now."""
-        return int(self._width)
-
-    @property
-    def in_flight(self) -> int:
-        """Requests that are in flight right now."""
-        return self._in_flight
-
-    @property
-    def waiting(self) -> int:
-        """Requests that wait at the gate."""
-        return sum(not future.done() for future in self._waiting)
-
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[int]:
-        """Wait for a place and hold it for the block. Yields how often the limit had been halved, for `overloaded`."""
-        await self._enter()
-        try:
-            yield self._epoch
-        finally:
-            self._in_flight -= 1
-            self._wake()
-
-    def succeeded(self) -> None:
-        """A request was answered: open a little, one place more after about as many successes as places."""
-        self._width = min(float(self.max_inflight), self._width + 1.0 / self._width)
-        self._wake()
-
-    def overloaded(self, epoch: int) -> None:
-        """A request was refused for load: halve, unless the limit was halved since it began."""
-        if epoch != self._epoch:
-            return
-        self._epoch += 1
-        self._width = max(1.0, self._width / 2)
-
-    async def _enter(self) -> None:
-        if self._in_flight < self.limit and not self.waiting:
-            self._in_flight += 1
-            return
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(future)
-        try:
-            await future
-        except asyncio.CancelledError:
-            # The place may have been handed over in the same moment: pass it on.
-            if future.done() and not future.cancelled():
-                self._in_flight -= 1
-            self._wake()
-            raise
-
-    def _wake(self) -> None:
-        while self._waiting and self._in_flight < self.limit:
-            future = self._waiting.popleft()
-            if future.done():
-                continue
-            self._in_flight += 1
-            future.set_result(None)
-
-
 _HUB_FOLDER = patterns.compile(r"(?:.*/)?models--([^/]+?)--([^/]+)(?:/.*)?")
 _DATED = patterns.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$")
 _ABSOLUTE = patterns.compile(r"[/~]|[A-Za-z]:/")
@@ -389,7 +302,7 @@ def _canonical(model: str) -> str:
 
 # Small questions to a server, and what the answers mean: which software, which models, how busy.
 #
-# Sources: SGLang (/model_info, /v1/loads, /get_load of 0.5.9), vLLM (/load), llama.cpp (/slots), Ollama and
+# Sources: SGLang (/model_info, /v1/loads), vLLM (/load), llama.cpp (/slots), Ollama and
 # LM Studio (/v1/models only).
 
 Ask = Callable[[str], Awaitable[tuple[int, Any]]]
@@ -442,10 +355,7 @@ async def read_load(kind: ServerKind, ask: Ask, model: str = "") -> Load | None:
         running = payload.get("server_load") if status == 200 and isinstance(payload, dict) else None
         return Load(running, 0) if isinstance(running, int) else None
     status, payload = await ask("/v1/loads?include=core,queues")
-    if status == 200:
-        return _loads(payload)
-    status, payload = await ask("/get_load")
-    return _old_loads(payload) if status == 200 else None
+    return _loads(payload) if status == 200 else None
 
 
 def _loads(payload: Any) -> Load | None:
@@ -468,15 +378,6 @@ def _grammar(row: dict[str, Any]) -> int:
     """Requests whose schema is being compiled: they are in no other queue, and end with a server that is stopped."""
     queues = row.get("queues")
     return _int(queues.get("grammar")) if isinstance(queues, dict) else 0
-
-
-def _old_loads(payload: Any) -> Load | None:
-    """0.5.9: a list, one entry a rank; `num_reqs` counts the waiting ones too."""
-    rows = [row for row in payload if isinstance(row, dict)] if isinstance(payload, list) else []
-    if not rows:
-        return None
-    waiting = sum(_int(row.get("num_waiting_reqs")) for row in rows)
-    return Load(max(0, sum(_int(row.get("num_reqs")) for row in rows) - waiting), waiting)
 
 
 def _slots(payload: Any) -> Load | None:

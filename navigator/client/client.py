@@ -8,10 +8,9 @@ this module.
 from __future__ import annotations
 
 import asyncio
-import logging
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from navigator.client.assemble import (
@@ -26,7 +25,6 @@ from navigator.client.body import (
     ChatRequest,
     Dialect,
     Keys,
-    Limiter,
     Load,
     ModelInfo,
     Progress,
@@ -42,7 +40,6 @@ from navigator.client.body import (
     same_model,
 )
 from navigator.client.errors import (
-    BACKPRESSURE,
     BadAnswer,
     FirstTokenTimeout,
     NotReady,
@@ -72,8 +69,6 @@ _MAX_STREAM_BYTES = 64 << 20
 _MAX_ANSWER_CHARS = 4 << 20
 _ABORT_SECONDS = 2.0
 
-log = logging.getLogger(__name__)
-
 
 class ModelClient:
     """A client of one model server. It belongs to one event loop; `aclose` it, or use it in `async with`.
@@ -99,7 +94,7 @@ class ModelClient:
         require_mergeable(settings.extra_body, "extra_body")
         self.settings = settings
         self.timeouts = timeouts or Timeouts()
-        self.limiter = Limiter(settings.max_inflight)
+        self._slots = asyncio.Semaphore(settings.max_inflight)
         self._retry = retry or RetryPolicy()
         self._max_chars = max_chars
         self._dialect = Dialect()
@@ -145,16 +140,10 @@ class ModelClient:
         while True:
             rid = uuid.uuid4().hex
             try:
-                async with self.limiter.slot() as slot:
+                async with self._slots:
                     deadline = deadline or clock() + self.timeouts.total
-                    try:
-                        await self._choose(kind)
-                        answer = await self._attempt(request, rid, kind, deadline, retries, on_progress)
-                    except Overloaded:
-                        self.limiter.overloaded(slot)
-                        raise
-                    self.limiter.succeeded()
-                    return answer
+                    await self._choose(kind)
+                    return await self._attempt(request, rid, kind, deadline, retries, on_progress)
             except ServingError as error:
                 error.retries = retries
                 again = _repeats(error, retries) and not self._transport.closed
@@ -174,17 +163,13 @@ class ModelClient:
         rid = uuid.uuid4().hex
         sglang = await self._kind_or_guess() == "sglang"
         ended = False
-        async with self.limiter.slot() as slot:
+        async with self._slots:
             self._in_flight.add(rid)
             url = f"{self._transport.api}/chat/completions"
             fitted = self._dialect.apply({**body, "rid": rid} if sglang else dict(body))
             try:
                 async with self._transport.post(url, fitted, rid) as response:
-                    if response.status_code in BACKPRESSURE:
-                        self.limiter.overloaded(slot)
                     yield response
-                    if response.status_code == 200:
-                        self.limiter.succeeded()
                 ended = True
             finally:
                 self._in_flight.discard(rid)
@@ -268,22 +253,14 @@ class ModelClient:
     async def abort(self, request_id: str) -> None:
         """Tell SGLang to drop a request; other servers drop it when the stream closes.
 
-        A server with two keys wants the administrator's. A failure is only logged: the closed stream has the same
+        A server with two keys wants the administrator's. A failure is no error: the closed stream has the same
         effect a little later.
         """
         if self._kind != "sglang" or not request_id:
             return
         url, body = f"{self._transport.root}/abort_request", {"rid": request_id}
-        try:
-            status, _ = await self._transport.ask(url, body, _ABORT_SECONDS, admin=True)
-        except NavigatorError as error:
-            log.info("%s was not asked to drop %s: %s", self._transport.address, request_id, error)
-            return
-        if status in (401, 403):
-            log.warning(
-                "%s lets only its administrator drop a request: put that key into the variable of api_key_env and _ADMIN.",
-                self._transport.address,
-            )
+        with suppress(NavigatorError):
+            await self._transport.ask(url, body, _ABORT_SECONDS, admin=True)
 
     async def _attempt(
         self,

@@ -28,9 +28,6 @@ BYTES_PER_TOKEN = 3.2
 _MAX_FILE = 256 << 20
 _PIECE = 4096
 
-GPT2_PATTERN = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
-"""What a ByteLevel pre-tokenizer splits by where the file names no pattern of its own."""
-
 
 class UnsupportedTokenizer(ValueError):
     """The file is a tokenizer, but not a byte-level BPE that could be counted exactly."""
@@ -86,7 +83,7 @@ class BpeCounter:
 
     def __init__(self, spec: dict[str, Any]) -> None:
         self._nfc = _wants_nfc(spec.get("normalizer"))
-        pattern, self._space_in_front = _split_pattern(spec.get("pre_tokenizer"))
+        pattern = _split_pattern(spec.get("pre_tokenizer"))
         ranks = _ranks(spec.get("model"))
         added = _plain_added_tokens(spec.get("added_tokens"))
         self._added = frozenset(added)
@@ -99,11 +96,7 @@ class BpeCounter:
     def _prepared(self, text: str) -> str:
         # Lone surrogates are no text; they count as the replacement character a server would make of them.
         text = text.encode("utf-8", "replace").decode("utf-8")
-        if self._nfc:
-            text = unicodedata.normalize("NFC", text)
-        if self._space_in_front and text and not text.startswith(" "):
-            text = f" {text}"
-        return text
+        return unicodedata.normalize("NFC", text) if self._nfc else text
 
     def _count(self, text: str) -> int:
         try:
@@ -178,32 +171,25 @@ def _wants_nfc(normalizer: Any) -> bool:
     raise UnsupportedTokenizer("it normalises in another way than NFC")
 
 
-def _split_pattern(pre_tokenizer: Any) -> tuple[str, bool]:
-    """The pattern that cuts a text before merging, and whether a space is put in front of it."""
+def _split_pattern(pre_tokenizer: Any) -> str:
+    """The pattern that cuts a text before merging."""
     parts = [pre_tokenizer]
     if isinstance(pre_tokenizer, dict) and pre_tokenizer.get("type") == "Sequence":
         parts = pre_tokenizer.get("pretokenizers") or []
     if not all(isinstance(part, dict) for part in parts) or not parts:
         raise UnsupportedTokenizer("it has no byte-level pre-tokenizer")
     *splits, last = parts
-    if last.get("type") != "ByteLevel":
+    if last.get("type") != "ByteLevel" or last.get("add_prefix_space") is True:
         raise UnsupportedTokenizer("it is not byte-level")
-    space = last.get("add_prefix_space") is True
-    if not splits:
-        if last.get("use_regex") is False:
-            raise UnsupportedTokenizer("it does not split at all")
-        return GPT2_PATTERN, space
-    if len(splits) != 1 or last.get("use_regex") is not False or space:
-        raise UnsupportedTokenizer("it splits in several steps")
+    if len(splits) != 1 or last.get("use_regex") is not False:
+        raise UnsupportedTokenizer("it does not split in one step")
     (split,) = splits
     pattern = split.get("pattern")
     regex = pattern.get("Regex") if isinstance(pattern, dict) else None
     isolated = split.get("behavior") in ("Isolated", "isolated") and split.get("invert") is not True
-    # "Removed" with invert keeps exactly the matches: the same pieces where the pattern covers everything.
-    kept = split.get("behavior") in ("Removed", "removed") and split.get("invert") is True
-    if split.get("type") != "Split" or not isinstance(regex, str) or not (isolated or kept):
+    if split.get("type") != "Split" or not isinstance(regex, str) or not isolated:
         raise UnsupportedTokenizer("it splits in a way that is not understood")
-    return regex, False
+    return regex
 
 
 def _ranks(model: Any) -> dict[bytes, int]:

@@ -62,7 +62,7 @@ class ServerSettings(Section):
     api_key_env: str = ""
     """Name of the variable that holds the server's API key; empty: none. SGLang's admin key: that name with `_ADMIN` after it."""
     max_inflight: Positive = 8
-    """Upper limit of requests at a time. There are fewer where the server runs fewer at once, or refuses some."""
+    """Upper limit of requests at a time. There are fewer where the server runs fewer at once."""
     context_tokens: Positive = 131072
     """Longest context in tokens, prompt and answer together; not more than the server was started with."""
     tokenizer: str = ""

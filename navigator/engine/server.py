@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import socket
-import struct
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -100,9 +98,6 @@ class SocketServer:
         outgoing: asyncio.Queue[bytes] = asyncio.Queue(_BACKLOG)
         sender: asyncio.Task[None] | None = None
         try:
-            if not _same_user(writer):
-                log.warning("a connection of another user was refused")
-                return
             sender = asyncio.create_task(_drain(outgoing, writer))
             await self._serve(reader, outgoing)
             with suppress(TimeoutError):
@@ -186,13 +181,3 @@ async def _drain(queue: asyncio.Queue[bytes], writer: asyncio.StreamWriter) -> N
             await writer.drain()
         finally:
             queue.task_done()
-
-
-def _same_user(writer: asyncio.StreamWriter) -> bool:
-    """Whether the peer runs as our user (SO_PEERCRED); where the kernel cannot say, the file mode is the guard."""
-    connection = writer.get_extra_info("socket")
-    option = getattr(socket, "SO_PEERCRED", None)
-    if connection is None or option is None:
-        return True
-    _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i")))
-    return bool(uid == os.getuid())

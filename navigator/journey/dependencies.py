@@ -221,9 +221,9 @@ class Dependencies(Prompting):
             return make(tx, *args, **named)
 
     def request_limit(self, role: Role) -> int:
-        """How many requests the role may have in flight now: as its server says, fewer after refusals."""
+        """How many requests the role may have in flight: what its server runs at once, `max_inflight` at most."""
         most, client = self.settings.server(role).max_inflight, self._clients.get(role)
-        return most if client is None else min(most, client.limiter.limit, self._rooms.get(client, most))
+        return most if client is None else min(most, self._rooms.get(client, most))
 
     @cached_property
     def strategy(self) -> SwapStrategy:
@@ -257,7 +257,7 @@ class Dependencies(Prompting):
         self._lent[client] += 1
         try:
             if client not in self._rooms:
-                self._rooms[client] = client.limiter.max_inflight
+                self._rooms[client] = self.settings.server(role).max_inflight
                 load = await client.load()
                 # A swap may have forgotten it meanwhile.
                 if load is not None and load.room is not None and client in self._rooms:

@@ -19,12 +19,12 @@ from navigator.journey import change
 from navigator.journey.change import put_away_as_same
 from navigator.journey.checking import UNTESTED
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.prompts.material import Ground, sent_back
+from navigator.journey.prompts.material import Ground
 from navigator.journey.testing import keep
 from navigator.model.diff import FileDiff
 from navigator.model.models import AppliedEdit, CheckResult, PolicyItem, Proposal
 from navigator.model.states import CheckOutcome, EditCode, PolicyAction
-from navigator.model.text import cut_title, safe_line
+from navigator.model.text import cut_title
 
 
 @dataclass(frozen=True)
@@ -190,9 +190,7 @@ async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str) 
         tree=made.tree,
         written_by=ground.writer,
         way=way,
-        title=title_of(_said_first(made.prose) if sent_back(deps.reader, task) else "")
-        or title_of(task.text)
-        or "change",
+        title=title_of(task.text) or "change",
         summary=made.prose,
         edits=made.edits,
         policy=made.policy,
@@ -219,8 +217,3 @@ def title_of(text: str) -> str:
     """The first line of a text, at most 72 characters; "" where there is none."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return cut_title(line, _TITLE)
-
-
-def _said_first(prose: str) -> str:
-    """The first sentence of what a writer says of its change: another attempt may do more than its task's first line says."""
-    return safe_line(prose.strip().partition("\n")[0].partition(". ")[0].rstrip("."))

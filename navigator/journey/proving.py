@@ -24,7 +24,7 @@ from navigator.model.models import CheckResult, Proposal, Reproduction, Task
 from navigator.model.states import REPRODUCED, CheckOutcome, ReproductionOutcome, RevisedOutcome
 from navigator.model.text import safe_line
 from navigator.process.bounded import WorkerLost, run_bounded
-from navigator.sandbox.facts import names_around, read_test, whole_statements
+from navigator.sandbox.facts import Source, read_test, whole_statements
 from navigator.sandbox.judge import Ruling, Traced, agreed, alone, change_of, judged
 from navigator.sandbox.one_test import (
     AGAIN,
@@ -73,7 +73,6 @@ class _Bench:
 
     setup: CheckSetup
     change: Traced
-    names: frozenset[str]
     files: tuple[str, ...]
     base: str
     base_spec: SandboxSpec
@@ -92,9 +91,6 @@ def _made_bench(deps: Dependencies, setup: CheckSetup, proposal: Proposal) -> _B
     files = private.diff(proposal.base_commit, proposal.tree)
     change = change_of(files)
     source, before = TreeSource(private, proposal.tree, project), TreeSource(private, base, project)
-    names: set[str] = set()
-    for path, lines in change.added.items():
-        names |= _bounded(names_around, source, path, lines) or set()
     change = Traced(
         {
             path: _bounded(whole_statements, source, path, lines) or lines
@@ -109,7 +105,6 @@ def _made_bench(deps: Dependencies, setup: CheckSetup, proposal: Proposal) -> _B
     return _Bench(
         setup,
         change,
-        frozenset(names),
         tuple(file.new_path for file in files),
         base,
         prepare(project, private, base),
@@ -145,11 +140,11 @@ async def _judgement(
 ) -> Ruling:
     """Read the test, run it, judge it. What settles it early spares the other runs."""
     row, finding = held.reproduction, held.finding
+    facts = Source()
     try:
-        command = one_command(bench.setup.project.check, row.path, file_reader(bench.source))
-        facts = await asyncio.to_thread(
-            run_bounded, read_test, row.text, bench.names, bench.files, size=len(row.text)
-        )
+        command = one_command(bench.setup.project.check, row.path, row.text, file_reader(bench.source))
+        if command.traced:
+            facts = await asyncio.to_thread(run_bounded, read_test, row.text, bench.files, size=len(row.text))
     except (NoRunner, WorkerLost) as error:
         return Ruling(_COULD_NOT, str(error))
     if facts.problem:
@@ -247,7 +242,7 @@ async def run_kept(
     if made.path in source.entries:
         return TestRun(problem=f"{safe_line(made.path)} is now a file of the change")
     try:
-        command = one_command(setup.project.check, made.path, file_reader(source))
+        command = one_command(setup.project.check, made.path, made.text, file_reader(source))
     except NoRunner as error:
         return TestRun(problem=str(error))
     return await _run(deps, setup, spec, tree, TestFile(made.path, made.text, command), FIRST)

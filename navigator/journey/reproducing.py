@@ -55,16 +55,7 @@ async def planned(deps: Dependencies, task: Task, proposal: Proposal, review: Re
     if not deps.settings.checks.unsandboxed and not (await asyncio.to_thread(probe)).works:
         return []
     earlier = deps.reader.held_tests(task.id, task.attempt)
-    made = [_pending(deps, review, place, earlier) for place in places[: rules.reproduce_most]]
-    return made + [
-        Reproduction(
-            finding=place,
-            outcome=_COULD_NOT,
-            reason=f"no test was asked for: at most {rules.reproduce_most} in a review",
-            model=review.model,
-        )
-        for place in places[rules.reproduce_most :]
-    ]
+    return [_pending(deps, review, place, earlier) for place in places[: rules.reproduce_most]]
 
 
 def _pending(deps: Dependencies, review: Review, place: int, earlier: Sequence[HeldTest]) -> Reproduction:
@@ -118,34 +109,46 @@ class _Place:
 async def _ask_one(
     deps: Dependencies, task: Task, held: HeldTest, talks: Sequence[Talk], place: _Place
 ) -> Reproduction:
-    """One test: asked for, and looked at."""
+    """One test: asked for, and once more where the answer cannot be used."""
     row, finding = held.reproduction, held.finding
     talk = next((talk for talk in talks if finding.hunk in talk.reading.labels), None)
     if talk is None:
         return _without(row, "its part of the review no longer exists")
-    tests = test_folders(place.source.paths())
+    suffix = PurePosixPath(finding.path).suffix
+    paths = place.source.paths()
+    tests = test_folders(paths, suffix) or test_folders(paths, "")
+    read = file_reader(place.source)
     try:
-        runner = one_command(
-            place.project.check, (*tests, "tests/test_sample.py")[0], file_reader(place.source)
-        )
+        runner = one_command(place.project.check, _sample(tests, suffix), _SAMPLE_TEXT, read)
     except NoRunner as error:
         return _without(row, str(error))
     marker = marker_length([message["content"] for message in talk.reading.messages])
-    version, message = _message(deps, place.project, finding, runner, tests, marker)
     # What a model said is sent back to it without what it should never have known.
-    said = {"role": "assistant", "content": deps.redact(talk.answer)}
-    messages: list[Message] = [*talk.reading.messages, said, message]
-    if not _fits(deps, talk.reading, messages):
-        return _without(row, "the context has no room for a test")
-    row = row.model_copy(update={"prompt_version": version})
-    try:
-        answer = await _asked(deps, task, version, messages, row.finding, f"review {held.review_id}")
-    except _NoAnswer as error:
-        return _without(row, f"no test was written: {error}")
-    made = await asyncio.to_thread(_read_test, deps, answer, marker, place)
-    if isinstance(made, NoTest):
-        return row.model_copy(update={"outcome": made.outcome, "reason": made.reason})
-    return row.model_copy(update={"outcome": _PENDING, "reason": "", "path": made.path, "text": made.text})
+    said = deps.redact(talk.answer)
+    messages: list[Message] = [*talk.reading.messages, {"role": "assistant", "content": said}]
+    problem = ""
+    for attempt in range(2):
+        version, message = _message(deps, place.project, finding, runner, tests, marker, problem)
+        messages.append(message)
+        if not _fits(deps, talk.reading, messages):
+            return row if problem else _without(row, "the context has no room for a test")
+        row = row.model_copy(update={"prompt_version": version})
+        try:
+            seq = 2 * row.finding + attempt
+            answer = await _asked(deps, task, version, messages, seq, f"review {held.review_id}")
+        except _NoAnswer as error:
+            return _without(row, f"no test was written: {error}")
+        made = await asyncio.to_thread(_read_test, deps, answer, marker, place)
+        if isinstance(made, WrittenTest):
+            return row.model_copy(
+                update={"outcome": _PENDING, "reason": "", "path": made.path, "text": made.text}
+            )
+        row = row.model_copy(update={"outcome": made.outcome, "reason": made.reason})
+        if not made.again:
+            break
+        problem = made.reason
+        messages.append({"role": "assistant", "content": deps.redact(answer)})
+    return row
 
 
 class _NoAnswer(Exception):
@@ -195,12 +198,13 @@ def _read_test(deps: Dependencies, text: str, marker: int, place: _Place) -> Wri
     if isinstance(read, NoTest):
         return read
     if deps.redact(read.text) != read.text:
-        return NoTest(_COULD_NOT, "the test holds a secret")
+        return NoTest(_COULD_NOT, "the test holds a secret", again=False)
     try:
-        one_command(place.project.check, read.path, file_reader(place.source))
-        facts = run_bounded(read_test, read.text, size=len(read.text))
-        if facts.problem:
-            return NoTest(_COULD_NOT, facts.problem)
+        one_command(place.project.check, read.path, read.text, file_reader(place.source))
+        if read.path.endswith(".py"):
+            facts = run_bounded(read_test, read.text, size=len(read.text))
+            if facts.problem:
+                return NoTest(_COULD_NOT, facts.problem)
     except (NoRunner, WorkerLost) as error:
         return NoTest(_COULD_NOT, str(error))
     return read
@@ -213,6 +217,7 @@ def _message(
     runner: OneCommand,
     tests: Sequence[str],
     marker: int,
+    problem: str,
 ) -> tuple[str, Message]:
     told = json.dumps(finding_row(finding), ensure_ascii=False, indent=1)
     key = deps.keys.key_for([told])
@@ -224,8 +229,19 @@ def _message(
         tests=tests,
         open="<" * marker,
         close=">" * marker,
+        problem=problem,
     )
     return version, {"role": "user", "content": user}
+
+
+_SAMPLE_TEXT = "func TestSample(t *testing.T) {}\n"
+
+
+def _sample(tests: Sequence[str], suffix: str) -> str:
+    """A path like that of the test to come, to see whether it could be run."""
+    if tests:
+        return tests[0]
+    return "sample_test.go" if suffix == ".go" else f"tests/test_sample{suffix or '.py'}"
 
 
 def file_reader(source: TreeSource) -> FileReading:
@@ -257,10 +273,11 @@ class WrittenTest:
 
 @dataclass(frozen=True, slots=True)
 class NoTest:
-    """An answer that leaves nothing to run."""
+    """An answer that leaves nothing to run. `again`: another answer may do better."""
 
     outcome: ReproductionOutcome
     reason: str
+    again: bool = True
 
 
 def to_prove(findings: Sequence[Finding]) -> list[int]:
@@ -283,7 +300,9 @@ def read_test_answer(text: str, marker: int, taken: Collection[str]) -> WrittenT
         declined = _NO_TEST.search(text)
         if declined is not None:
             reason = safe_line(declined[1]).strip()[:300] or "no reason given"
-            return NoTest(_COULD_NOT, f"the reviewer wrote no test: {reason}")
+            return NoTest(
+                ReproductionOutcome.COULD_NOT_RUN, f"the reviewer wrote no test: {reason}", again=False
+            )
         return _unusable("the answer holds no file")
     if answer.problems:
         return _unusable(answer.problems[0].message)
@@ -325,8 +344,8 @@ def why_not_there(path: str, taken: Collection[str]) -> str:
     return f"{shown}: {said[0].detail or said[0].rule}" if said else ""
 
 
-def test_folders(paths: Collection[str]) -> list[str]:
+def test_folders(paths: Collection[str], suffix: str) -> list[str]:
     """Some of the project's own test files, the shallowest first: they show where tests lie and what they are called."""
-    own = [path for path in paths if path.endswith(".py") and is_test_file(path) and path.isprintable()]
+    own = [path for path in paths if path.endswith(suffix) and is_test_file(path) and path.isprintable()]
     own = [path for path in own if PurePosixPath(path).name not in _SUPPORT]
     return sorted(own, key=lambda path: (path.count("/"), path))[:6]

@@ -30,12 +30,6 @@ log = logging.getLogger(__name__)
 
 PURPOSE = "scan"
 
-TRIES = 2
-"""Answers that are asked for: one, and one more where it cannot be read."""
-
-REFUSED = "refused"
-"""A call's outcome once its answer was read and was no list of suggestions."""
-
 
 async def scan(deps: Dependencies, material: Material) -> None:
     """Ask for suggestions, unless a stored answer is there, and offer what holds up to the developer.
@@ -47,25 +41,16 @@ async def scan(deps: Dependencies, material: Material) -> None:
     messages, version = material.asking(deps.prompts, PURPOSE, kinds=kinds, most=MOST)
     shown = {file.path: file.text for file in material.prompted.context.files}
     task, role = material.task, material.writer
-    while True:
-        stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=role)
-        refused = stored is not None and stored.outcome == REFUSED
-        if refused and deps.reader.answers_refused(task.id, task.attempt, task.round, role) >= TRIES:
-            said = f"The model was asked {TRIES} times, and no answer was a list of suggestions."
-            deps.move(give_up, task, said)
-            return
-        if stored is None or refused:
-            schema = scan_schema(list(shown))
-            if await ask(deps, task, role, PURPOSE, version, messages, schema=schema) is None:
-                return
-            continue
-        try:
-            raw = read_scan(stored.text)
-            break
-        except UnreadableScan as error:
-            with deps.store.transaction() as tx:
-                tx.judge_call(stored.call_id, REFUSED)
-                tx.event("scan_unreadable", task_id=task.id, data={"why": str(error)})
+    stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=role)
+    schema = scan_schema(list(shown))
+    text = stored.text if stored else await ask(deps, task, role, PURPOSE, version, messages, schema=schema)
+    if text is None:
+        return
+    try:
+        raw = read_scan(text)
+    except UnreadableScan as error:
+        deps.move(give_up, task, f"The model's answer is no list of suggestions: {error}.")
+        return
     known = await asyncio.to_thread(_known, material, shown, _said_before(deps, task))
     found = sift(raw, known)
     log.info("%s: %d of %d suggestions hold up", task.id, len(found), len(raw))

@@ -194,14 +194,8 @@ def callers(source: TreeSource, files: Sequence[FileDiff]) -> Pieces:
 def _pieces(lines: Sequence[str], words: set[str]) -> Iterator[tuple[int, str]]:
     pattern = patterns.compile(r"\b(?:" + "|".join(map(patterns.escape, sorted(words))) + r")\b")
     places = [number for number, line in enumerate(lines, 1) if pattern.search(line)]
-    # An import alone says little: where there are other places, they are shown.
-    uses = [
-        number
-        for number in places
-        if not patterns.match(r"\s*(?:from|import|use|#include)\b", lines[number - 1])
-    ]
     last = 0
-    for number in (uses or places)[:PLACES_A_FILE]:
+    for number in places[:PLACES_A_FILE]:
         first = max(last + 1, number - AROUND)
         end = min(len(lines), number + AROUND)
         if first <= end:

@@ -153,7 +153,6 @@ class Judge:
     flips: Share
     ties: Share
     first: Share
-    position_p: float
     unusable: str
 
 
@@ -189,7 +188,6 @@ class Tally:
 
     judges: tuple[Judge, ...]
     duels: tuple[Duel, ...]
-    agreement: Share
     incomplete: int
     votes: int
     unreadable: int
@@ -231,11 +229,9 @@ def tally(votes: Sequence[Vote], unreadable: int = 0) -> Tally:
         duel(one, other, *(decided[one, other, winner] for winner in (one, other, "")))
         for one, other in sorted({(one, other) for one, other, _ in decided})
     ]
-    several = [by_judge for by_judge in outcomes.values() if len(by_judge) > 1]
     return Tally(
         judges=tuple(_judge(name, complete) for name in sorted({key[0] for key in complete})),
         duels=tuple(duels),
-        agreement=share(sum(len(set(by_judge.values())) == 1 for by_judge in several), len(several)),
         incomplete=len(both) - len(complete),
         votes=len(votes),
         unreadable=unreadable,
@@ -279,6 +275,5 @@ def _judge(name: str, complete: Mapping[tuple[str, str, str, str], Sequence[Vote
         flips=flips,
         ties=ties,
         first=share(first, first + second),
-        position_p=sign_test(first, second),
         unusable=unusable,
     )

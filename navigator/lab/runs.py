@@ -10,13 +10,10 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import signal
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -47,7 +44,7 @@ class LabRun(_Record):
         results: the file with everything that was measured.
         simulated: the figures are a rehearsal's, or those of models with random weights: why they say nothing about real models.
         started, updated: UTC times (ISO 8601) of the first begin and of the last change.
-        done, total, unit: progress, and what is counted.
+        done, total: progress, in starts of a server or in turns.
         decision: one sentence, as far as it can be said yet.
         ended: how the last process ended; None while it works, or when it crashed.
         problem: why it failed.
@@ -65,7 +62,6 @@ class LabRun(_Record):
     updated: str
     done: int = 0
     total: int = 0
-    unit: str = ""
     decision: str = ""
     ended: Literal["complete", "stopped", "failed"] | None = None
     problem: str = ""
@@ -80,13 +76,13 @@ class Recorder:
         self._path, self.run = path, run
         self._change()
 
-    def progress(self, done: int, total: int, unit: str = "") -> None:
+    def progress(self, done: int, total: int) -> None:
         """So much is done."""
-        self._change(done=done, total=total, unit=unit or self.run.unit)
+        self._change(done=done, total=total)
 
     def decided(self, decision: str, *, simulated: str = "") -> None:
         """What follows from the results so far, in one sentence."""
-        self._change(decision=decision, simulated=simulated or self.run.simulated)
+        self._change(decision=decision, simulated=simulated)
 
     def ended(self, how: Literal["complete", "stopped", "failed"], problem: str = "") -> None:
         """Called by `recording`."""
@@ -136,7 +132,7 @@ def run_name(kind: str, results: Path) -> str:
 def recording(kind: str, results: Path, command: Sequence[str], *, about: str = "") -> Iterator[Recorder]:
     """Note the run that this process works on, from its begin to its end, however it ends.
 
-    SIGTERM ends it as ctrl+c does. It counts as complete where all that was announced by `progress` is done.
+    It counts as complete where all that was announced by `progress` is done.
 
     Args:
         kind: see `LabRun`.
@@ -166,22 +162,20 @@ def recording(kind: str, results: Path, command: Sequence[str], *, about: str = 
                 simulated=before.simulated if before else "",
                 done=before.done if before else 0,
                 total=before.total if before else 0,
-                unit=before.unit if before else "",
                 pid=os.getpid(),
             ),
         )
-        with _terminated_as_interrupted():
-            try:
-                yield record
-            except KeyboardInterrupt:
-                record.ended("stopped")
-                raise
-            except NavigatorError as error:
-                record.ended("failed", f"{error.message} {error.hint or ''}".strip())
-                raise
-            except Exception as error:
-                record.ended("failed", f"{type(error).__name__}: {error}"[:300])
-                raise
+        try:
+            yield record
+        except KeyboardInterrupt:
+            record.ended("stopped")
+            raise
+        except NavigatorError as error:
+            record.ended("failed", f"{error.message} {error.hint or ''}".strip())
+            raise
+        except Exception as error:
+            record.ended("failed", f"{type(error).__name__}: {error}"[:300])
+            raise
         record.ended("complete" if record.run.done >= record.run.total else "stopped")
 
 
@@ -229,23 +223,6 @@ def _lock(folder: Path, name: str, patience: float = 0.0) -> Iterator[bool]:
                 return
             yield True
             return
-
-
-@contextlib.contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM ends the run as ctrl+c does: its servers are ended and its file says so."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals go to the main thread
-        return
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _read_run(path: Path) -> LabRun | None:

@@ -38,11 +38,10 @@ class Source:
         return dict(self.baseless).get(line, "")
 
 
-def read_test(text: str, changed: Collection[str] = (), files: Collection[str] = ()) -> Source:
+def read_test(text: str, files: Collection[str] = ()) -> Source:
     """Read a test.
 
     Args:
-        changed: names of the functions and classes that the change is in.
         files: paths of the files that the change is in.
     """
     try:
@@ -53,9 +52,7 @@ def read_test(text: str, changed: Collection[str] = (), files: Collection[str] =
     depends = _Depends(tree)
     baseless: dict[int, str] = {}
     _statements(tree.body, depends, baseless, guarded=False)
-    return Source(
-        "", tuple(_refusals(tree, depends, set(changed), set(files))), tuple(sorted(baseless.items()))
-    )
+    return Source("", tuple(_refusals(tree, files)), tuple(sorted(baseless.items())))
 
 
 class _Depends:
@@ -214,38 +211,22 @@ def _why(node: ast.stmt, depends: _Depends) -> str:
             return "" if depends.any(node) else "it fails by itself, without the project's code"
 
 
-def _refusals(tree: ast.Module, depends: _Depends, changed: set[str], files: set[str]) -> Iterator[str]:
+def _refusals(tree: ast.Module, files: Collection[str]) -> Iterator[str]:
     names = {path.rpartition("/")[2] for path in files}
-    said: set[str] = set()
     for node in ast.walk(tree):
-        for reason in _refused(node, depends, changed, names):
-            if reason not in said:
-                said.add(reason)
-                yield reason
-
-
-def _refused(node: ast.AST, depends: _Depends, changed: set[str], names: set[str]) -> Iterator[str]:
-    match node:
-        case ast.Attribute(attr=word) | ast.Name(id=word) | ast.alias(name=word) if word in _NAMES["tampers"]:
-            yield f"it interferes with the report of its own run (`{word}`)"
-        case ast.Attribute(attr=word) | ast.Name(id=word) | ast.alias(name=word) if word in _NAMES["source"]:
-            yield "it reads the source of the code instead of running it"
-        case ast.Constant(value=str(text)) if text.rpartition("/")[2] in names:
-            yield "it names a changed file: it would read the source instead of running it"
-        case ast.Assign(targets=targets):
-            for target in targets:
-                if isinstance(target, ast.Attribute) and target.attr in changed and depends.any(target.value):
-                    yield f"it replaces the code that it is about (`{target.attr}`)"
-        case ast.Call(func=ast.Attribute(attr=word) | ast.Name(id=word), args=args) if (
-            word in _NAMES["replaces"]
-        ):
-            for arg in args[:2]:
-                if isinstance(arg, ast.Constant) and isinstance(arg.value, str):
-                    replaced = arg.value.rpartition(".")[2]
-                    if replaced in changed:
-                        yield f"it replaces the code that it is about (`{replaced}`)"
-        case _:
-            pass
+        match node:
+            case ast.Attribute(attr=word) | ast.Name(id=word) | ast.alias(name=word) if (
+                word in _NAMES["tampers"]
+            ):
+                yield f"it interferes with the report of its own run (`{word}`)"
+            case ast.Attribute(attr=word) | ast.Name(id=word) | ast.alias(name=word) if (
+                word in _NAMES["source"]
+            ):
+                yield "it reads the source of the code instead of running it"
+            case ast.Constant(value=str(text)) if text.rpartition("/")[2] in names:
+                yield "it names a changed file: it would read the source instead of running it"
+            case _:
+                pass
 
 
 def whole_statements(text: str, lines: Collection[int]) -> frozenset[int]:
@@ -270,19 +251,3 @@ def _parsed(text: str) -> ast.Module:
         return parse_python(text)
     except (SyntaxError, ValueError):
         return ast.Module(body=[], type_ignores=[])
-
-
-def names_around(text: str, lines: Collection[int]) -> set[str]:
-    """The functions and classes of a file that hold one of these lines, the innermost of each."""
-    tree = _parsed(text)
-    found: set[str] = set()
-    for line in lines:
-        holding = [
-            node
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-            and node.lineno <= line <= (node.end_lineno or node.lineno)
-        ]
-        if holding:
-            found.add(max(holding, key=lambda node: node.lineno).name)
-    return found

@@ -100,12 +100,14 @@ def judged(
     """
     if tampered := _tampered(base):
         return tampered
-    regressed = [failure for failure in proposal.failed if failure.id in base.passed]
+    regressed = [failure for failure in proposal.failed if failure.id in base.passed or "all" in base.passed]
     if regressed:
         failure = regressed[0]
-        if change.watched and not _reached(change, base, proposal):
+        if proposal.traced and change.watched and not _reached(change, base, proposal):
             return Ruling(_NOT, "the test reaches none of the changed lines", said(failure))
         return Ruling(_REGRESSION, "passes on the base, fails on the proposal", said(failure))
+    if base.problem and not proposal.traced:
+        return Ruling(_COULD_NOT, f"on the base: {base.problem}", said(proposal.failed[0]))
     return _unmet(facts, change, finding, task, test, base, proposal)
 
 
@@ -128,6 +130,12 @@ def _unmet(
 ) -> Ruling:
     """A test that fails on both: nothing but the test itself says that it should not."""
     failure = proposal.failed[0]
+    if not proposal.traced:
+        return Ruling(
+            _COULD_NOT,
+            "it fails on the base too, and what it reaches is only known for Python",
+            said(failure),
+        )
     reasons = [_own_fault(one, facts, finding, task, test) for one in proposal.failed]
     if all(reasons):
         return Ruling(_NOT, reasons[0], said(failure))

@@ -77,6 +77,7 @@ class TestRun:
         problem: why nothing can be said, in words; "" where the tests ran.
         passed: ids of tests that passed; `failed` of those that failed.
         lines: (path, line) that ran, of the files asked about; `functions` the first lines of functions entered.
+        traced: whether lines and failures are known at all: only in Python.
         written: files of the tree that were written while it ran.
         shown: the end of the output, redacted.
     """
@@ -88,6 +89,7 @@ class TestRun:
     failed: tuple[Failure, ...] = ()
     lines: frozenset[tuple[str, int]] = frozenset()
     functions: frozenset[tuple[str, int]] = frozenset()
+    traced: bool = False
     written: tuple[str, ...] = ()
     shown: str = ""
     seconds: float = 0.0
@@ -236,6 +238,8 @@ def _told(ran: Ran, spec: SandboxSpec, test: TestFile, report: dict[str, Any], r
     shown = excerpt(redact(safe_text(ran.output)), limit=SHOWN)
     if ran.cut:
         return TestRun(problem=ran.cut, shown=shown, seconds=ran.seconds)
+    if not test.run.traced:
+        return _by_status(ran, spec, redact, shown)
     try:
         tests = _Tests.model_validate(report["tests"])
         lines = _Lines.model_validate({"lines": report["lines"], "functions": report["functions"]})
@@ -247,11 +251,28 @@ def _told(ran: Ran, spec: SandboxSpec, test: TestFile, report: dict[str, Any], r
         why = "every test in it was skipped" if tests.skipped else "it holds no test that the runner finds"
         return TestRun(problem=why, shown=shown, seconds=ran.seconds)
     clean = tuple(_redacted(failure, redact) for failure in tests.failed)
-    return TestRun("", tests.passed, clean, lines.lines, lines.functions, shown=shown, seconds=ran.seconds)
+    return TestRun(
+        "", tests.passed, clean, lines.lines, lines.functions, True, shown=shown, seconds=ran.seconds
+    )
 
 
 def _redacted(failure: Failure, redact: Redactor) -> Failure:
     return failure.model_copy(update={"message": redact(safe_text(failure.message))[:SHOWN]})
+
+
+def _by_status(ran: Ran, spec: SandboxSpec, redact: Redactor, shown: str) -> TestRun:
+    """Where only the exit status and the names of failing tests are known."""
+    said = read_run(ran, spec, redact)
+    if said.outcome is CheckOutcome.UNTESTED:
+        return TestRun(problem=said.line, shown=shown, seconds=ran.seconds)
+    if said.outcome is CheckOutcome.PASSED:
+        if said.passed == 0:
+            return TestRun(problem="it holds no test that the runner finds", shown=shown, seconds=ran.seconds)
+        return TestRun(passed=("all",), shown=shown, seconds=ran.seconds)
+    if not said.failures:
+        return TestRun(problem=f"{said.line}, and no test is named", shown=shown, seconds=ran.seconds)
+    failed = tuple(Failure(id=name, message=shown) for name in said.failures)
+    return TestRun(failed=failed, shown=shown, seconds=ran.seconds)
 
 
 def watched_files(paths: Collection[str]) -> tuple[str, ...]:
@@ -259,8 +280,10 @@ def watched_files(paths: Collection[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in paths if path.endswith((".py", ".pyw"))))
 
 
-# How one test file is run, told from the command that runs all of a project's tests: pytest or unittest, with a reporter inside
-# (`reporter.py`), which says what failed where and what was reached.
+# How one test file is run, told from the command that runs all of a project's tests.
+#
+# pytest and unittest are run with a reporter inside (`reporter.py`), which says what failed where and what was reached. Of Go,
+# node's own runner, jest and vitest only the exit status and the names of failing tests are known.
 
 REPORTER = "/build/reporter"
 """Where the reporter lies inside."""
@@ -270,8 +293,10 @@ _SETTING = frozenset({"cd", "export", "set", ".", "source", "unset"})
 
 _BETWEEN = patterns.compile(r"&&|;|\n")
 _NOT_SIMPLE = patterns.compile(r"[|<>`()]|\$\(|(?<!&)&(?!&)")
+_GO_TEST = patterns.compile(r"^func (Test\w*)\(", patterns.MULTILINE)
 _PYTEST_FILES = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", ".pytest.ini")
 _ADDOPTS = patterns.compile(r"^\s*addopts\s*=[^\n]*(?:\n[ \t]+[^\n]*|\n\])*", patterns.MULTILINE)
+_JS = {"jest": ("--ci", "--runTestsByPath"), "vitest": ("run",)}
 
 
 class NoRunner(Exception):
@@ -280,21 +305,23 @@ class NoRunner(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OneCommand:
-    """A command line that runs one test file."""
+    """A command line that runs one test file. `traced`: the reporter tells what it reached."""
 
     command: str
     runner: str
+    traced: bool = False
 
 
 FileReading = Callable[[str], str | None]
 """The text of a file of the tree; None where there is none."""
 
 
-def one_command(check: str, path: str, read: FileReading) -> OneCommand:
+def one_command(check: str, path: str, text: str, read: FileReading) -> OneCommand:
     """The command for the test file `path`.
 
     Args:
         check: the project's own command.
+        text: of the test file.
         read: files of the tree.
 
     Raises:
@@ -314,15 +341,14 @@ def one_command(check: str, path: str, read: FileReading) -> OneCommand:
             continue
         if _NOT_SIMPLE.search(part):
             continue
-        found = _runner(words, path, read)
+        found = _runner(words, path, text, read)
         if found is not None:
-            return OneCommand(" && ".join([*before, found.command]), found.runner)
-    raise NoRunner(
-        f"how `{check[:80]}` runs one test file is not known; of pytest and python -m unittest it is"
-    )
+            return OneCommand(" && ".join([*before, found.command]), found.runner, found.traced)
+    raise NoRunner(f"how `{check[:80]}` runs one test file is not known: pytest, unittest, go test, node --test, "
+                   "jest and vitest are")  # fmt: skip
 
 
-def _runner(words: list[str], path: str, read: FileReading) -> OneCommand | None:
+def _runner(words: list[str], path: str, text: str, read: FileReading) -> OneCommand | None:
     names = [PurePosixPath(word).name for word in words]
     for place, name in enumerate(names):
         if name in ("pytest", "py.test", "pytest-3") or (name == "unittest" and words[place - 1] == "-m"):
@@ -331,7 +357,9 @@ def _runner(words: list[str], path: str, read: FileReading) -> OneCommand | None
             if name == "unittest":
                 return _unittest(words[: place - 1], path)
             return _pytest(words[: place + 1], path, read)
-    return None
+    if names[0] == "go" and words[1:2] == ["test"]:
+        return _go(words[0], path, text)
+    return _javascript(words, names, path, read)
 
 
 def _pytest(head: list[str], path: str, read: FileReading) -> OneCommand:
@@ -341,12 +369,12 @@ def _pytest(head: list[str], path: str, read: FileReading) -> OneCommand:
         more += ["-n0"]
     if "--cov" in settings:
         more += ["--no-cov"]
-    return OneCommand(f"{_environment()} {_shell(head)} {_shell(more)} {shlex.quote(path)}", "pytest")
+    return OneCommand(f"{_environment()} {_shell(head)} {_shell(more)} {shlex.quote(path)}", "pytest", True)
 
 
 def _unittest(head: list[str], path: str) -> OneCommand:
     return OneCommand(
-        f"{_environment()} {_shell(head)} -m navigator_reporter {shlex.quote(path)}", "unittest"
+        f"{_environment()} {_shell(head)} -m navigator_reporter {shlex.quote(path)}", "unittest", True
     )
 
 
@@ -360,3 +388,33 @@ def _shell(words: Sequence[str]) -> str:
         word if patterns.fullmatch(r"\w+=[\w./:,+-]*|[\w./:=,@%+-]+", word) else shlex.quote(word)
         for word in words
     )
+
+
+def _go(go: str, path: str, text: str) -> OneCommand:
+    if not path.endswith("_test.go"):
+        raise NoRunner(f"{path} is no Go test file")
+    names = _GO_TEST.findall(text)
+    if not names:
+        raise NoRunner(f"{path} has no test function")
+    folder = shlex.quote(f"./{PurePosixPath(path).parent}")
+    return OneCommand(f"{shlex.quote(go)} test -count=1 -v -run '^({'|'.join(names)})$' {folder}", "go test")
+
+
+def _javascript(words: list[str], names: list[str], path: str, read: FileReading) -> OneCommand | None:
+    """node's own runner, and those that a package's `test` script starts."""
+    if names[0] in ("npm", "pnpm", "yarn", "bun") and "test" in words[1:3]:
+        try:
+            script = read_json(read("package.json") or "{}")["scripts"]["test"]
+            words = shlex.split(script)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None
+        names = [PurePosixPath(word).name for word in words]
+    if names and names[0] == "npx":
+        words, names = words[1:], names[1:]
+    if not names or not patterns.search(r"\.[cm]?[jt]sx?$", path):
+        return None
+    if names[0] == "node" and "--test" in words:
+        return OneCommand(f"{_shell([words[0], '--test', path])}", "node --test")
+    if names[0] in _JS:
+        return OneCommand(_shell([names[0], *_JS[names[0]], path]), names[0])
+    return None

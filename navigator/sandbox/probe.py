@@ -176,13 +176,22 @@ def _probe(path: str) -> Sandbox:
     )
 
 
+_USER_NAMESPACES = (
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", _APPARMOR),
+    (
+        "kernel/unprivileged_userns_clone",
+        "0",
+        "Allow user namespaces: sudo sysctl kernel.unprivileged_userns_clone=1.",
+    ),
+    ("user/max_user_namespaces", "0", "Allow user namespaces: sudo sysctl user.max_user_namespaces=10000."),
+)
+"""Settings in /proc/sys, the values that forbid user namespaces, and what to do about them."""
+
+
 def _hint(said: str) -> str:
-    if _setting("kernel/apparmor_restrict_unprivileged_userns") == "1":
-        return _APPARMOR
-    if _setting("kernel/unprivileged_userns_clone") == "0":
-        return "Allow user namespaces: sudo sysctl kernel.unprivileged_userns_clone=1."
-    if _setting("user/max_user_namespaces") == "0":
-        return "Allow user namespaces: sudo sysctl user.max_user_namespaces=10000."
+    for name, forbids, hint in _USER_NAMESPACES:
+        if _setting(name) == forbids:
+            return hint
     if "uid map" in said or "RTM_NEWADDR" in said:
         return _APPARMOR
     return "In a container, allow user namespaces to it; or set `[checks] unsandboxed = true`, which runs tests unprotected."

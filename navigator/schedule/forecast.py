@@ -32,8 +32,6 @@ class Figures:
         source: "measured", "given" or "published".
         revise_n: first verdicts that the revise rate was measured on; 0 where it was not measured.
         revise_low, revise_high: the 95 % interval of a rate that was measured.
-        again_rate: share of first revisions that the reviewer sends back again, of `again_n`; unknown, and taken to be the
-            revise rate, where that is 0.
         generator_streams: requests that were answered at once when `generator_speed` was measured, on average;
             `reviewer_streams` likewise.
     """
@@ -50,8 +48,6 @@ class Figures:
     revise_n: int = 0
     revise_low: float = 0.0
     revise_high: float = 0.0
-    again_rate: float = 0.0
-    again_n: int = 0
     generator_streams: float = 1.0
     reviewer_streams: float = 1.0
 

@@ -1,7 +1,7 @@
 """When everything that is queued waits for the developer: a session on a virtual clock, continued from what is true now.
 
 It is continued several times, each time with other sizes, verdicts, failed checks and swap times, drawn around what was
-measured; the revise rates themselves are as uncertain as their numbers of verdicts leave them. The middle one of these sessions
+measured; the revise rate itself is as uncertain as its number of verdicts leaves it. The middle one of these sessions
 is the forecast, and four fifths of them lie within its interval. A task's draws depend on its name only: the same question
 has the same answer, and what remains of a session keeps its future. What no forecast knows: tasks that come later, and failures.
 """
@@ -174,30 +174,22 @@ def _continued(
 
 def _jobs(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Terms, number: int) -> list[Job]:
     """The tasks with one of their futures; the round that a task is in is the job's first."""
-    rates = _rates(figures, plan.revisions, random.Random(f"{number}"))
-    return [_job(task, now, figures, plan, rates, random.Random(f"{number} {task.id}")) for task in tasks]
+    rate = _uncertain(figures.revise_rate, figures.revise_n, random.Random(f"{number}"))
+    return [_job(task, now, figures, plan, rate, random.Random(f"{number} {task.id}")) for task in tasks]
 
 
-def _rates(figures: Figures, revisions: int, rng: random.Random) -> list[float]:
-    """How likely each round is sent back: drawn from what its verdicts leave possible."""
-    first = _uncertain(figures.revise_rate, figures.revise_n, SUPPOSED_REVISE_RATE, rng)
-    again = _uncertain(figures.again_rate, figures.again_n, first, rng) if figures.again_n else first
-    return [first, *[again] * (revisions - 1)][:revisions]
-
-
-def _uncertain(rate: float, n: int, supposed: float, rng: random.Random) -> float:
-    """A rate measured on `n`, or one that is given (n is 0), which nobody doubts."""
-    yes, no = rate * n + supposed * SUPPOSED, (1 - rate) * n + (1 - supposed) * SUPPOSED
+def _uncertain(rate: float, n: int, rng: random.Random) -> float:
+    """A rate measured on `n`, as its verdicts leave it possible; one that is given (n is 0) is not doubted."""
+    yes = rate * n + SUPPOSED_REVISE_RATE * SUPPOSED
+    no = (1 - rate) * n + (1 - SUPPOSED_REVISE_RATE) * SUPPOSED
     return rng.betavariate(yes, no) if n and yes and no else rate
 
 
-def _job(
-    task: TaskView, now: float, figures: Figures, plan: Terms, rates: Sequence[float], rng: random.Random
-) -> Job:
+def _job(task: TaskView, now: float, figures: Figures, plan: Terms, rate: float, rng: random.Random) -> Job:
     reviewed = task.id not in plan.unreviewed
     tested = task.project_id not in plan.untested
     # Drawn for every round from the first one on, whichever the task is in now: its future stays the same.
-    sent_back = [rng.random() < rate for rate in rates]
+    sent_back = [rng.random() < rate for _ in range(plan.revisions)]
     fails = [rng.random() < CHECK_FAILURES for _ in range(plan.revisions + 1)]
     rounds = 1
     while reviewed and task.round + rounds <= plan.revisions and sent_back[task.round + rounds - 1]:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
 from navigator.config.paths import StatePaths, config_path
 from navigator.git.facts import RepoFacts, RepositoryError, read_facts
 from navigator.git.hook import HookRefused, hook_state, remove_hook
@@ -19,7 +17,7 @@ from navigator.sandbox.folders import SET_ASIDE, remove, used_bytes
 from navigator.setup.install import take_back, user_places
 from navigator.store.reads.reader import Reader
 
-KINDS = ("hooks", "branches", "units", "cache", "settings", "state")
+KINDS = ("hooks", "branches", "units", "settings", "state")
 
 _STATE = ("navigator.", "conductor.", "screens.json", SET_ASIDE)
 """How names of files in the state folder begin."""
@@ -56,8 +54,6 @@ def made_here(
     for one in take_back(user_places(), dry_run=True):
         if one.action != "absent":
             found.append(Trace("units", str(one.path), partial(_unit, one.path), kept=one.reason))
-    for path in sorted(user_cache_path("navigator").glob("sglang-*.json")):
-        found.append(Trace("cache", str(path), path.unlink, path.stat().st_size))
     if (settings := config_path()).exists():
         found.append(Trace("settings", str(settings), partial(_settings, settings), settings.stat().st_size))
     return found + list(_state_traces(paths))

@@ -22,7 +22,6 @@ SERVER_UNITS = {
     Role.GENERATOR: "navigator-generator.service",
     Role.REVIEWER: "navigator-reviewer.service",
 }
-CONDUCTOR_UNIT = "navigator.service"
 SCRIPTS = ("model-swap.sh", "wait-for-vram.sh")
 """What another machine needs beside the units."""
 
@@ -85,11 +84,6 @@ class Places:
     def systemctl(self) -> list[str]:
         """The command that speaks to this scope's systemd."""
         return ["systemctl", "--user"] if self.scope == "user" else ["systemctl"]
-
-    @property
-    def all_units(self) -> list[str]:
-        """Every unit an installation may have written. The conductor's is where the conductor is."""
-        return [*SERVER_UNITS.values(), *([] if self.on.host else [CONDUCTOR_UNIT])]
 
 
 def user_places() -> Places:
@@ -155,7 +149,7 @@ def reload_systemd(places: Places) -> str:
 
 def running_units(places: Places) -> list[str]:
     """The units of the installation that are running; [] also if systemd cannot be asked."""
-    return [unit for unit in places.all_units if unit_state(places, unit) in _RUNS]
+    return [unit for unit in SERVER_UNITS.values() if unit_state(places, unit) in _RUNS]
 
 
 def unit_state(places: Places, unit: str) -> str:
@@ -180,7 +174,7 @@ def take_back(places: Places, *, dry_run: bool = False) -> list[Removal]:
     # The two plain key files have no checksum line: they are ours if the file that has one holds the same keys.
     ours = _keys_in(places)
     bare = {places.api_key, places.admin_key}
-    paths = [places.unit(name) for name in places.all_units]
+    paths = [places.unit(name) for name in SERVER_UNITS.values()]
     paths.append(places.swap_conf)
     paths += [places.scripts / name for name in SCRIPTS] if places.scripts else []
     removals = [

@@ -188,7 +188,7 @@ def _fit(generator: Sized, reviewer: Sized, card: int, tokens: int, cache: str) 
 
 
 def _way(generator: Sized, reviewer: Sized, fits: tuple[Fit, ...], card: int, ram: int) -> tuple[Way, str]:
-    """The strategy by 16-bit keys and values; a smaller cache is named as what it would change."""
+    """The strategy by 16-bit keys and values."""
     pair, plain = (generator, reviewer), fits[0]
     unsure = sum(UNSURE * model.weights_mib for model in pair if not model.measured)
     if plain.left >= unsure:
@@ -196,19 +196,6 @@ def _way(generator: Sized, reviewer: Sized, fits: tuple[Fit, ...], card: int, ra
     if short := [model.name for model, fit in zip(pair, plain.at_once, strict=True) if fit == 0]:
         words = f"Not one such context fits beside {' and '.join(short)}."
         return "none", f"{words} Use a shorter context, a smaller model or a larger card."
-    smaller = next((each for each in fits[1:] if each.left >= unsure), None)
-    if smaller:
-        beyond = (
-            f" With {smaller.cache} keys and values both would fit, with {smaller.left:,} MiB to spare; try what that does to"
-            " the answers first."
-        )
-    elif plain.left >= 0:
-        beyond = (
-            f" Both at once would leave {plain.left:,} MiB, less than the {unsure:,.0f} MiB by which weights that are not on"
-            " this machine may be larger."
-        )
-    else:
-        beyond = f" Both at once need {plain.needed:,} MiB."
     resting = sum(model.weights_mib for model in pair) + RESERVE_MIB
     larger = max(
         model.weights_mib + model.states_mib + context
@@ -222,9 +209,9 @@ def _way(generator: Sized, reviewer: Sized, fits: tuple[Fit, ...], card: int, ra
         return (
             "sleep",
             f"One at a time fits, and host memory holds both models' weights ({resting:,} MiB with a reserve): the other one's"
-            f" weights rest there.{beyond}",
+            " weights rest there.",
         )
-    return "swap", f"One at a time fits; {reason}, so one server ends before the other starts.{beyond}"
+    return "swap", f"One at a time fits; {reason}, so one server ends before the other starts."
 
 
 # Where a model's files lie on this machine: a folder, a GGUF file, or a snapshot in the Hugging Face cache

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from navigator.model.errors import ConfigError, MissingPart
 from navigator.model.states import Role
 from navigator.setup.files import PlannedFile, read_text, sealed
-from navigator.setup.install import CONDUCTOR_UNIT, SCRIPTS, SERVER_UNITS, Places
+from navigator.setup.install import SCRIPTS, SERVER_UNITS, Places
 from navigator.setup.profiles import FlagTable as Wanted
 from navigator.setup.profiles import ModelPair, ModelProfile
 from navigator.setup.sglang_flags import FlagTable
@@ -26,7 +24,6 @@ API_KEY_VARIABLE = "SGLANG_API_KEY"
 ADMIN_KEY_VARIABLE = f"{API_KEY_VARIABLE}_ADMIN"
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@")
-_PASSED_ON = ("NAVIGATOR_CONFIG", "NAVIGATOR_STATE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +70,6 @@ def render(wanted: Servers) -> list[PlannedFile]:
     files = [_server_unit(wanted, environment, role, command) for role, command in built.items()]
     if wanted.places.on.host:
         files += _scripts(wanted)
-    else:
-        files.append(_conductor_unit(wanted, environment))
     return [*files, *_key_files(wanted.places), _swap_conf(wanted)]
 
 
@@ -145,17 +140,6 @@ def _scripts(wanted: Servers) -> list[PlannedFile]:
         PlannedFile(folder / source.name, sealed(source.read_text("utf-8")), 0o755, on=wanted.places.on)
         for source in sources
     ]
-
-
-def _conductor_unit(wanted: Servers, environment: Environment) -> PlannedFile:
-    text = environment.get_template("navigator.service.j2").render(
-        unit=CONDUCTOR_UNIT,
-        environment=[(name, os.environ[name]) for name in _PASSED_ON if os.environ.get(name)],
-        keys_env=str(wanted.places.keys_env).replace("%", "%%"),
-        exec_start=" ".join(quoted(word) for word in (sys.executable, "-m", "navigator", "run")),
-        setting=_setting,
-    )
-    return PlannedFile(wanted.places.unit(CONDUCTOR_UNIT), sealed(text))
 
 
 def _setting(name: str, value: str) -> str:

@@ -1,13 +1,10 @@
 """Which flags an SGLang has: from its own argument parser, in a separate process; and its known vulnerabilities.
 
-Asking imports torch and takes up to a minute, so the answer is cached by version and by the state of the installed
-package. SGLang itself is never imported here.
+Asking imports torch and takes up to a minute. SGLang itself is never imported here.
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import json
 import os
 import shutil
@@ -16,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from navigator.config.paths import write_private
 from navigator.model import patterns
 from navigator.model.errors import MissingPart
 from navigator.model.json_text import read_json
@@ -27,20 +23,15 @@ _ASK_SECONDS = 180.0
 _VERSION_SECONDS = 30.0
 _MARK = "navigator-flags:"
 
-_VERSION_PROGRAM = (
-    "import importlib.metadata as m, importlib.util as u\n"
-    "s = u.find_spec('sglang')\n"
-    "print('navigator-flags:' + m.version('sglang') + '\\t' + (s.origin or ''))"
-)
+_VERSION_PROGRAM = "import importlib.metadata as m\nprint('navigator-flags:' + m.version('sglang'))"
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """An SGLang. `package` is its `__init__.py`, by which a changed installation is noticed; `on` is its machine."""
+    """An SGLang; `on` is its machine."""
 
     python: Path
     version: str
-    package: str
     on: Machine = HERE
 
 
@@ -54,17 +45,10 @@ class FlagTable:
 
 @dataclass(frozen=True, slots=True)
 class FlagSource:
-    """An SGLang whose parser is asked.
-
-    Args:
-        installed: the SGLang.
-        program: what is run by its python: `list_flags.py`.
-        cache_dir: where answers are kept; those of another machine are not, since a change there would not be noticed.
-    """
+    """An SGLang whose parser is asked by `program`, which its python runs: `list_flags.py`."""
 
     installed: Installed
     program: Path
-    cache_dir: Path
 
     def table(self) -> FlagTable:
         """The flags.
@@ -79,20 +63,7 @@ class FlagSource:
         return list(self._ask([list(words) for words in command_lines])["errors"])
 
     def _ask(self, command_lines: list[list[str]]) -> dict[str, Any]:
-        question = json.dumps(command_lines)
-        if self.installed.on.host:
-            return _run_program(self.installed, self.program, question)
-        state = _cache_key(self.installed, question, self.program)
-        kept = self.cache_dir / f"sglang-{self.installed.version}-{state}.json"
-        with contextlib.suppress(OSError, ValueError):
-            answer = read_json(kept.read_bytes())
-            if isinstance(answer, dict) and {"flags", "errors"} <= answer.keys():
-                return answer
-        answer = _run_program(self.installed, self.program, question)
-        with contextlib.suppress(OSError):  # a cache: without it the next call only waits again
-            self.cache_dir.mkdir(parents=True, exist_ok=True)
-            write_private(kept, json.dumps(answer).encode())
-        return answer
+        return _run_program(self.installed, self.program, json.dumps(command_lines))
 
 
 def version_key(version: str) -> tuple[int, ...]:
@@ -164,8 +135,7 @@ def _installed(python: Path, on: Machine = HERE) -> Installed | None:
     said = _marked(done.out) if done is not None else None
     if done is None or done.code != 0 or said is None:
         return None
-    version, _, package = said.partition("\t")
-    return Installed(python, safe_line(version), package, on)
+    return Installed(python, safe_line(said), on)
 
 
 def _run_program(installed: Installed, program: Path, question: str) -> dict[str, Any]:
@@ -196,17 +166,6 @@ def _marked(stdout: bytes) -> str | None:
         if line.startswith(_MARK):
             return line.removeprefix(_MARK)
     return None
-
-
-def _cache_key(installed: Installed, question: str, program: Path) -> str:
-    """Changes when the installation, the question or the program that asks it does."""
-    words = [str(installed.python), installed.package, question]
-    arguments = Path(installed.package).parent / "srt" / "server_args.py"
-    for name in (installed.package, arguments, program):
-        with contextlib.suppress(OSError):
-            status = Path(name).stat()
-            words.append(f"{status.st_size} {status.st_mtime_ns}")
-    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
 
 
 FIXED = "0.5.21"

@@ -102,7 +102,6 @@ def measured_figures(reader: Reader, swap: SwapSettings) -> tuple[Figures, tuple
     if rate is not None and rate.rate is not None:
         found["revise_rate"] = rate.rate
         beside |= {"revise_n": rate.n, "revise_low": rate.low, "revise_high": rate.high}
-    again_n, again = reader.again_counts()
     figures = PUBLISHED
     if swap.keeps_both:
         figures = replace(PUBLISHED, swap_in=0.0, swap_back=0.0)
@@ -113,8 +112,6 @@ def measured_figures(reader: Reader, swap: SwapSettings) -> tuple[Figures, tuple
             **found,
             **beside,
             source="measured",
-            again_rate=again / again_n if again_n else 0.0,
-            again_n=again_n,
         )
     return figures, tuple(sorted(found))
 

@@ -218,33 +218,28 @@ def to_confirm(of: Card, *, unasked: bool = False) -> list[Mark]:
     return [mark for mark in marks(of) if mark.key and (unasked or mark.kind is not Kind.UNSEEN)]
 
 
-def shared_items(known: Iterable[Card]) -> frozenset[str]:
-    """`RULE:PATH` of each item that more than one proposal has: a name without the proposal says too little."""
+def named_once(known: Iterable[Card], confirm: Collection[str]) -> tuple[str, ...]:
+    """`confirm` without each `RULE:PATH` that more than one proposal has: without the proposal it says too little."""
     counts = Counter(key for one in known for key in {mark.key for mark in to_confirm(one, unasked=True)})
-    return frozenset(key for key, count in counts.items() if count > 1)
+    return tuple(key for key in confirm if counts[key] <= 1)
 
 
-def unconfirmed(
-    of: Card, confirm: Collection[str], shared: frozenset[str] = frozenset(), *, unasked: bool = False
-) -> list[Mark]:
+def unconfirmed(of: Card, confirm: Collection[str], *, unasked: bool = False) -> list[Mark]:
     """The items of a proposal that `confirm` does not name, as `RULE:PATH` or `P7:RULE:PATH`."""
-    given = set(confirm)
     return [
         mark
         for mark in to_confirm(of, unasked=unasked)
-        if f"{of.proposal}:{mark.key}" not in given and (mark.key not in given or mark.key in shared)
+        if mark.key not in confirm and f"{of.proposal}:{mark.key}" not in confirm
     ]
 
 
-def left_out(
-    of: Card, confirm: Collection[str] = (), shared: frozenset[str] = frozenset(), *, unseen: bool = False
-) -> Mark | None:
+def left_out(of: Card, confirm: Collection[str] = (), *, unseen: bool = False) -> Mark | None:
     """The first mark for which a batch approval leaves a proposal out; None where it covers it.
 
     Args:
         unseen: what was not looked at is covered too.
     """
-    missing = unconfirmed(of, confirm, shared, unasked=not unseen)
+    missing = unconfirmed(of, confirm, unasked=not unseen)
     return next(
         (mark for mark in marks(of) if mark.leaves_out and (not mark.key or mark in missing)),
         None,
@@ -269,8 +264,8 @@ def batch_choice(reader: Reader, confirmed: Collection[str] = (), *, unseen: boo
     waiting = [card for card in reader.cards(NEVER) if card.with_you]
     waiting.sort(key=lambda one: (not careful_paths(one), int(one.proposal[1:])))
     known = with_others(waiting, waiting)
-    shared = shared_items(known)
-    found = [(of, left_out(of, confirmed, shared, unseen=unseen)) for of in known]
+    confirm = named_once(known, confirmed)
+    found = [(of, left_out(of, confirm, unseen=unseen)) for of in known]
     return BatchChoice(
         tuple(of for of, mark in found if mark is None),
         tuple((of, mark) for of, mark in found if mark is not None),

@@ -21,10 +21,10 @@ from tests.journey.scripted_models import Messages, Models, speaking
 from tests.journey.support import Desk, make_repository
 from tests.sandbox.support import no_sandbox
 
-KILLS = int(os.environ.get("NAVIGATOR_KILLS", "4"))
+KILLS = int(os.environ.get("NAVIGATOR_KILLS", "3"))
 """Fifty and more with NAVIGATOR_KILLS."""
 
-QUESTIONS = 6
+QUESTIONS = 4
 
 
 def test_no_answer_is_asked_for_twice_and_nothing_is_left(tmp_path: Path) -> None:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from navigator.actions.wire import NoConductor
 from navigator.agents import session as agent_session
 from navigator.config.settings import AgentSettings
 from navigator.engine import conductor as conducting
+from navigator.engine.acting import request
 from navigator.model.models import Proposal, Task
 from navigator.model.states import TaskState
 from tests.agents.conftest import configure
 from tests.journey.room import CODE, Room
 from tests.journey.scripted_models import approval, objection
-from tests.journey.support import git
-from tests.journey.test_siege import Asker
+from tests.journey.support import PATIENCE, git
 
 
 def left(room: Room) -> list[str]:
@@ -38,6 +40,23 @@ def left_of(folder: Path) -> list[str]:
             if str(folder) in words and "bwrap" in words:
                 found.append(words.replace("\0", " "))
     return found
+
+
+class Asker(threading.Thread):
+    """Asks a conductor for its status over and over while it lives."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path, self.ended = path, threading.Event()
+        self.silent = 0
+
+    def run(self) -> None:
+        while not self.ended.wait(0.05):
+            try:
+                request(self.path, "status", {}, timeout=PATIENCE)
+            except NoConductor as error:
+                # Not begun yet, ending, or ended; only an answer that does not come counts.
+                self.silent += isinstance(error.__cause__, TimeoutError)
 
 
 def one_each(room: Room, *words: str) -> dict[str, tuple[Task, Proposal | None]]:
@@ -142,7 +161,7 @@ def test_limits_end_an_agent_and_the_reason_names_the_limit_and_an_honest_one_en
     monkeypatch.setattr(agent_session, "limits_of", lambda settings: replace(usual(settings), processes=40))
     monkeypatch.setattr(AgentSettings, "disk_mb", 64)
     monkeypatch.setattr(AgentSettings, "requests", 4)
-    configure(room, "minutes = 0.1\n")
+    configure(room, "minutes = 0.05\n")
     asked, honest = room.queue("Make double() multiply ASK=6"), room.queue("Honest, beside them ASK=1")
     asker = Asker(room.paths.socket)
     asker.start()
@@ -155,7 +174,7 @@ def test_limits_end_an_agent_and_the_reason_names_the_limit_and_an_honest_one_en
     assert room.task(honest).state is TaskState.AWAITING_APPROVAL, room.task(honest).reason
     reasons = {word: task.reason for word, (task, _) in found.items()}
     assert {task.state for task, _ in found.values()} == {TaskState.FAILED}, reasons
-    assert reasons["wait"] == "The agent was ended: it did not end within 6 s."
+    assert reasons["wait"] == "The agent was ended: it did not end within 3 s."
     assert reasons["flood"] == reasons["wait"]
     assert reasons["large"] == "The agent sent a message of more than 4 MiB."
     assert reasons["fork"] == "The agent was ended: it ran 40 processes at once."
@@ -178,7 +197,7 @@ def test_limits_end_an_agent_and_the_reason_names_the_limit_and_an_honest_one_en
 def test_an_agent_that_cannot_begin_leaves_the_task_queued_and_says_why(
     room: Room, monkeypatch: pytest.MonkeyPatch, how: str, words: str
 ) -> None:
-    monkeypatch.setattr(conducting, "GIVE_UP_AFTER", 2)
+    monkeypatch.setattr(conducting, "GIVE_UP_AFTER", 1)
     monkeypatch.setattr(agent_session, "START_SECONDS", 3.0)
     configure(room, AGENT=how)
     task = room.queue()
@@ -190,7 +209,7 @@ def test_an_agent_that_cannot_begin_leaves_the_task_queued_and_says_why(
 
 
 def test_a_program_that_is_not_there(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conducting, "GIVE_UP_AFTER", 2)
+    monkeypatch.setattr(conducting, "GIVE_UP_AFTER", 1)
     room.config.write_text(room.models.settings + '[generator.agent]\ncommand = ["no-such-agent"]\n')
     task = room.queue()
     assert "no-such-agent was not found" in str(room.work())

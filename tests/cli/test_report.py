@@ -13,6 +13,8 @@ from navigator.config.paths import StatePaths
 from tests.cli.conftest import Command
 from tests.tui import world
 
+pytestmark = pytest.mark.xdist_group("report")
+
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Command:

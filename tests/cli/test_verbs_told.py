@@ -61,7 +61,7 @@ def test_a_project_is_changed_by_command(command: Command, repository: Path) -> 
     command.run("project", "add", str(repository), "--name", "thing")
     git(repository, "branch", "other")
     said = command.run("project", "set", "thing", "--landing", "current", "--base", "other").stdout
-    assert said == "thing  lands on the current branch, works from other, tests: none\n"
+    assert said == "thing  landing is current, base is other\n"
     changed = command.json("project", "set", "thing", "--check", "make")["project"]
     assert (changed["landing"], changed["base"], changed["check"]) == ("current", "other", "make")
     assert "Name a setting to change" in command.run("project", "set", "thing", code=2).stderr

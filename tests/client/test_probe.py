@@ -138,7 +138,6 @@ RANK = {"num_running_reqs": 3, "num_waiting_reqs": 2, "token_usage": 0.5}
             {"loads": refuse(200, {"loads": [RANK, RANK | {"token_usage": 0.7}]})},
             Load(6, 4, 0.7),
         ),
-        ("sglang", {"get_load": refuse(200, [{"num_reqs": 5, "num_waiting_reqs": 2}])}, Load(3, 2)),
         ("sglang", {"loads": refuse(200, {"loads": [{"num_running_reqs": "x"}]})}, Load(0, 0)),
         ("sglang", {"loads": refuse(200, {"loads": 7})}, None),
         ("sglang", {}, None),

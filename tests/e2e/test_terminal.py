@@ -147,22 +147,19 @@ def _shown_everywhere(screens: Pty) -> None:
     screens.read(1)
     for keys in ("i", "\x1b", "\\", "w", "\\", "z", "y", "b", "\x1b", "?", "\x1b", "S", "n", "F"):
         screens.send(keys)
-        screens.read(0.7)
+        screens.read(0.3)
     screens.wait_for("another model")
     screens.send("n")
-    screens.read(0.7)
+    screens.read(0.3)
     screens.send("D\t\r")
-    screens.read(0.7)
+    screens.read(0.5)
 
 
 def test_the_scan_finds_what_is_planted() -> None:
     assert len(planted_in(PLANTED.encode())) > 8
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
-def test_a_signal_gives_the_terminal_back(
-    ours: Callable[..., Pty], place: dict[str, str], number: signal.Signals
-) -> None:
+def test_a_signal_gives_the_terminal_back(ours: Callable[..., Pty], place: dict[str, str]) -> None:
     screens = ours(place)
     screens.wait_for("welcome")
     during = termios.tcgetattr(screens.master)
@@ -171,9 +168,9 @@ def test_a_signal_gives_the_terminal_back(
     screens.send("?")
     screens.wait_for("YOUR OWN KEYS")
     assert os.waitpid(screens.pid, os.WNOHANG) == (0, 0)
-    os.kill(screens.pid, number)
+    os.kill(screens.pid, signal.SIGTERM)
     status = screens.ended()
-    assert os.waitstatus_to_exitcode(status) == 128 + number
+    assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGTERM
     after = termios.tcgetattr(screens.master)
     assert after[3] & (termios.ECHO | termios.ICANON) == termios.ECHO | termios.ICANON
     for switched_off in (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l", b"\x1b[?2004l"):

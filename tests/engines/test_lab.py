@@ -58,7 +58,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     path = folder / "plan.toml"
     path.write_text(PLAN.format(server=home() / "llama-server", model=home() / "tiny.gguf"))
     plan = read_plan(path)
-    assert measure(plan, folder / "runs.jsonl", lambda _: None) == 0
+    measure(plan, folder / "runs.jsonl", lambda _: None)
     return read_runs(folder / "runs.jsonl").runs
 
 

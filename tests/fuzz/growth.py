@@ -8,7 +8,7 @@ from collections.abc import Callable
 MOST = 2.3
 """How many times as long twice the text may take."""
 
-_FIRST, _LAST = 16_384, 524_288
+_FIRST, _LAST = 4_096, 131_072
 _NOTHING = 0.003
 """Seconds that say nothing about growth."""
 

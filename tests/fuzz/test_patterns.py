@@ -6,8 +6,6 @@ import os
 import random
 from typing import Any
 
-import pytest
-
 from navigator.model import patterns
 from tests.fuzz.growth import MOST, growth
 from tests.pattern_pieces import every_pattern, pieces
@@ -16,12 +14,8 @@ TEXTS = 1_000 if float(os.environ.get("NAVIGATOR_FUZZ_SECONDS", "5")) > 60 else 
 """Texts for each pattern: a few of each by default, always the same ones."""
 
 
-SHARES = 3
-
-
-@pytest.mark.parametrize("share", range(SHARES))
-def test_twice_the_text_takes_twice_the_time(share: int) -> None:
-    for pattern in every_pattern()[share::SHARES]:
+def test_twice_the_text_takes_twice_the_time() -> None:
+    for pattern in every_pattern():
 
         def read(text: str, pattern: patterns.Pattern[Any] = pattern) -> None:
             given: Any = text.encode("latin-1", "replace") if isinstance(pattern.pattern, bytes) else text

@@ -19,14 +19,12 @@ from navigator.client import client as serving_client
 from navigator.client.body import Timeouts
 from navigator.engine import acting
 from navigator.engine import conductor as conducting
-from navigator.engine import conductor_state as live
 from navigator.engine.acting import request
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.journey.dependencies import Dependencies
 from navigator.model import models as domain_models
 from navigator.model.errors import NavigatorError
-from navigator.model.snapshot import ExamView, SchedulerSnapshot
-from navigator.model.states import Role, TaskState, Verdict
+from navigator.model.states import TaskState, Verdict
 from navigator.sheet.account import account
 from navigator.store import database
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked
@@ -300,39 +298,7 @@ def test_a_clock_that_jumps_disorders_nothing(room: Room, monkeypatch: pytest.Mo
     assert room.task(second).state is TaskState.AWAITING_APPROVAL
     assert acting._age(events[-1].at) >= 0
     assert acting._age(events[0].at) >= 0
-    with room.world() as world:
-        memory = live.ConductorState()
-        pictures = []
-        for off in (jump, -jump, 3 * jump):
-            monkeypatch.setattr(Clock, "off", off)
-            pictures.append(
-                memory.snapshot(world, until="", max_swaps=None, both_resident=True, exam=ExamView())
-            )
-    # A task's age is taken once and then kept by the clock that cannot jump.
-    assert len({tuple(task.since for task in picture.tasks) for picture in pictures}) == 1
     assert domain_models.age_seconds("2999-01-01T00:00:00Z") >= 0
-
-
-def test_a_decision_is_no_new_task(room: Room) -> None:
-    """The next review waits until no task came for a while; an approval that is to land does not begin that anew."""
-    memory = live.ConductorState()
-
-    def looked() -> SchedulerSnapshot:
-        with room.world() as world:
-            return memory.snapshot(world, until="", max_swaps=None, both_resident=False, exam=ExamView())
-
-    task = room.queue()
-    room.work()
-    came = looked().last_arrival
-    with room.world() as world, world.store.transaction() as tx:
-        tx.set_task_state(task, TaskState.APPROVED)
-    picture = looked()
-    assert [view.id for view in picture.tasks] == [task]
-    assert picture.last_arrival == came
-    second = room.queue("Another", files=["README.md"])
-    picture = looked()
-    assert {view.id for view in picture.tasks} == {task, second}
-    assert picture.last_arrival > came
 
 
 # The repository
@@ -363,18 +329,3 @@ def test_a_repository_that_moved_is_followed_and_another_one_at_its_path_neither
     assert room.decide("approve", proposal)["landing"] == "landed"
     assert commits_of_proposals(away) == [proposal.id]
     assert room.task(proposal.task_id).state is TaskState.LANDED
-
-
-def test_how_long_until_a_role_is_asked_again_is_counted_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr(live.time, "monotonic", lambda: now[0])
-    held = live.ConductorState()
-    for _ in range(2):
-        now[0] += 10
-        held.failed(Role.GENERATOR, began=now[0] - 1, give_up_after=None)
-    for left in (2, 1):
-        assert held.asked_again == {"generator": left}
-        now[0] += 1
-    assert held.asked_again == {}
-    held.failed(Role.REVIEWER, began=now[0], give_up_after=1)
-    assert held.asked_again == {}

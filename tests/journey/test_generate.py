@@ -13,7 +13,7 @@ from navigator.model.models import Suggestion
 from navigator.model.states import Complexity, DecisionKind, Role, TaskKind, TaskState
 from navigator.sheet.statistics.page import PageQuestion, declared, document
 from tests.journey.room import Room, edit, saying, text_of
-from tests.journey.scripted_models import READER, WRITER, Messages, Said, approval, objection
+from tests.journey.scripted_models import READER, Messages, Said, approval, objection
 
 LINE = "    return x + x"
 
@@ -84,28 +84,13 @@ def test_what_a_scan_suggests_is_accepted_and_written_like_any_task_or_dismissed
     assert late["tasks"][0]["origin"] == identifier
 
 
-def test_an_answer_that_cannot_be_read_is_asked_for_once_more_and_then_fails_the_scan(room: Room) -> None:
+def test_an_answer_that_cannot_be_read_fails_the_scan(room: Room) -> None:
     # With thinking off, some servers put what a schema constrains into the reasoning channel.
-    identifier = scan(room, saying("I would multiply.", Said("", reasoning=listing(suggestion()))))
+    identifier = scan(room, saying(Said("", reasoning=listing(suggestion()))))
     assert len(found(room, identifier)) == 1
-    assert [call.outcome for call in room.read().calls(task_id=identifier)] == ["refused", "ok"]
-    assert room.read().call_counts()["repeated"] == 0
     task = room.task(scan(room, "I would \x1b[31mmultiply."))
     assert task.state is TaskState.FAILED
-    assert task.reason == "The model was asked 2 times, and no answer was a list of suggestions."
-    assert len(room.models.written) == 4
-
-
-def test_a_stored_answer_is_read_and_not_asked_for_again(room: Room) -> None:
-    """As a process leaves it that died between the answer and its reading."""
-    identifier = room.queue("What is worth a task?", kind="scan")
-    with room.world() as world, world.store.transaction() as tx:
-        tx.set_task_state(identifier, TaskState.GENERATING)
-        call = tx.begin_call(Role.GENERATOR, identifier, purpose="scan", model=WRITER)
-        tx.end_call(call, answer=listing(suggestion()))
-    room.work()
-    assert len(found(room, identifier)) == 1
-    assert not room.models.written
+    assert task.reason == "The model's answer is no list of suggestions: the answer holds no JSON object."
 
 
 # Reports

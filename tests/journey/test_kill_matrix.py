@@ -32,7 +32,7 @@ from tests.journey.splitting import THIRTY, SplitBench
 from tests.journey.support import PATIENCE, git, make_repository
 
 STRACE = shutil.which("strace")
-KILLS = int(os.environ.get("NAVIGATOR_KILLS", "8"))
+KILLS = int(os.environ.get("NAVIGATOR_KILLS", "6"))
 
 MOMENTS = tomllib.loads(Path(__file__).with_name("kill_moments.toml").read_text("utf-8"))
 

@@ -21,11 +21,10 @@ from tests.journey.support import PATIENCE, Desk, differences, make_repository, 
 from tests.scripted.tasks import notes
 
 RUN = ("run", "--until", "idle", "--json")
-TASKS = 6
+TASKS = 4
 MOMENTS = (
     ("event", "call_started=generator", 4),  # the model answers nobody
     ("swap", "stop.done", 1),  # no model at all
-    ("swap", "load.begin", 1),  # a server that nobody waits for
     ("event", "call_started=reviewer", 1),
 )
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from navigator.model.states import TaskState
+from navigator.process import runner
 from tests.git.world import git, make_repo
 from tests.journey.room import FILES, Room
 
@@ -112,6 +113,7 @@ def test_a_command_that_fails_is_logged_and_nothing_else(
     words: str,
 ) -> None:
     monkeypatch.setattr(logging.getLogger("navigator"), "propagate", True)
+    monkeypatch.setattr(runner, "GRACE", 0.5)
     limit = 0.5 if "within" in words else 30
     room.settle(on=f"reviewed = {json.dumps(reviewed)}\ntimeout_seconds = {limit}")
     assert room.task(room.done().task_id).state is TaskState.AWAITING_APPROVAL

@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from navigator.model.errors import Conflict
 from navigator.model.models import Finding
 from navigator.model.states import CheckOutcome, ReproductionOutcome, RevisedOutcome, TaskState, Verdict
 from navigator.store.reads.exam import Precedent
 from tests.journey.killed_at import KILLED_AT
-from tests.journey.room import Room, block, review_of, whole
+from tests.journey.room import Room, block, review_of, text_of, whole
 from tests.journey.scripted_models import Messages, approval, objection
-from tests.journey.support import PATIENCE, git
+from tests.journey.support import PATIENCE
 from tests.sandbox.support import needs_sandbox
 
 pytestmark = [pytest.mark.sandbox, needs_sandbox]
@@ -41,7 +40,10 @@ def reader(*tests: str, **finding: Any) -> Any:
     left = list(tests)
 
     def read(messages: Messages) -> str:
-        if "prove one of its findings" in messages[-1]["content"]:
+        if (
+            "prove one of its findings" in messages[-1]["content"]
+            or "cannot be used" in messages[-1]["content"]
+        ):
             return left.pop(0)
         if "[[begin earlier" in messages[-1]["content"]:
             return approval(addressed=[{"finding": 1, "why": "Done.", "met": True}])
@@ -63,7 +65,7 @@ def findings(room: Room, task: str, round: int = 0) -> tuple[Finding, ...]:
 
 def test_a_proof_travels_with_the_revision_and_is_run_on_it(room: Room) -> None:
     room.models.read = reader(whole("test_finding.py", PROOF))
-    path = room.add(landing="current")
+    room.add(landing="current")
     task = room.done("Rework half()").task_id
     made = findings(room, task)[0].reproduction
     assert made is not None and made.outcome is REGRESSION, made
@@ -71,7 +73,7 @@ def test_a_proof_travels_with_the_revision_and_is_run_on_it(room: Room) -> None:
     assert "1 != 1.5" in made.failure and made.seconds > 0
     asked = room.models.written[-1][-1]["content"]
     assert json.dumps(PROOF)[1:-1] in asked and "1 != 1.5" in asked, "the writer sees test and failure"
-    first, second = room.proposals(task)
+    _, second = room.proposals(task)
     check = next(check for check in second.checks if check.name == "finding tests")
     assert (
         check.outcome is CheckOutcome.PASSED
@@ -87,20 +89,6 @@ def test_a_proof_travels_with_the_revision_and_is_run_on_it(room: Room) -> None:
         "reproduce",
         "revise",
     ]
-    # It is kept with the proposal by choice.
-    with pytest.raises(Conflict, match="an earlier round"):
-        room.act("tests.keep", proposal=first.id)
-    with pytest.raises(Conflict, match="no test of its findings"):
-        room.act("tests.keep", proposal=second.id, tests=["test_app.py"])
-    kept = room.act("tests.keep", proposal=second.id)
-    assert kept["tests"] == ["test_finding.py"]
-    part = room.proposal(kept["proposals"][0]["id"])
-    assert part.parent == second.id and part.title.endswith("(with a test of its finding)")
-    assert [check.outcome for check in part.checks] == [CheckOutcome.PASSED] * 3
-    assert room.task(task).state is TaskState.REJECTED and part.id in room.task(task).reason
-    assert room.approve(part)["landing"] == "landed"
-    assert git(path, "show", "HEAD:test_finding.py") == PROOF.rstrip("\n")
-    assert "0.5 * x" in git(path, "show", "HEAD:app.py")
 
 
 def test_a_regression_that_is_still_there_is_a_failed_check(room: Room) -> None:
@@ -128,52 +116,49 @@ def test_a_regression_that_is_still_there_is_a_failed_check(room: Room) -> None:
     assert check.outcome is CheckOutcome.FAILED and "fails" in check.detail
     made = findings(room, task)[0].reproduction
     assert made is not None and made.revised is RevisedOutcome.FAILS
-    with pytest.raises(Conflict, match="no test of an earlier finding passes on it"):
-        room.act("tests.keep", proposal=second.id)
 
 
-@pytest.mark.parametrize(
-    ("block_on", "verdict"), [("grounded", Verdict.REVISE), ("reproduced", Verdict.APPROVE)]
-)
-def test_the_settings_say_whether_a_finding_that_was_not_reproduced_causes_revise(
-    room: Room, block_on: str, verdict: Verdict
-) -> None:
-    room.settle(review=f'block_on = "{block_on}"')
+def test_the_settings_say_whether_a_finding_that_was_not_reproduced_causes_revise(room: Room) -> None:
+    room.settle(review='block_on = "reproduced"')
     room.models.read = reader(whole("test_finding.py", UNTRUE))
     room.add()
     task = room.done("Rework half()").task_id
-    first = room.proposals(task)[0]
-    assert first.review is not None and (first.review.verdict, first.review.block_on) == (verdict, block_on)
-    made = first.review.findings[0].reproduction
+    (first,) = room.proposals(task)
+    made = findings(room, task)[0].reproduction
     assert made is not None and made.reason == "the test passes on the proposal"
-    assert room.task(task).round == (1 if verdict is Verdict.REVISE else 0)
-    assert first.review.stated_verdict is Verdict.REVISE, "what the model said is kept"
+    review = review_of(first)
+    assert (review.verdict, review.block_on) == (Verdict.APPROVE, "reproduced")
+    assert review.stated_verdict is Verdict.REVISE, "what the model said is kept"
 
 
 @pytest.mark.parametrize(
-    ("answer", "outcome", "words"),
+    ("answer", "outcome", "words", "asked"),
     [
         (
             "NO_TEST: it takes a large machine",
             ReproductionOutcome.COULD_NOT_RUN,
             "it takes a large machine",
+            1,
         ),
-        (whole("app.py", "x = 1\n"), ReproductionOutcome.NOT_REPRODUCED, "edits the project: app.py"),
+        (whole("app.py", "x = 1\n"), ReproductionOutcome.NOT_REPRODUCED, "edits the project: app.py", 2),
     ],
     ids=["no test", "an edit of the project"],
 )
 def test_what_is_no_test_proves_nothing_and_what_could_not_run_counts_as_grounded(
-    room: Room, answer: str, outcome: ReproductionOutcome, words: str
+    room: Room, answer: str, outcome: ReproductionOutcome, words: str, asked: int
 ) -> None:
     """Never APPROVE because something is missing."""
     room.settle(review='block_on = "reproduced"')
-    room.models.read = reader(answer)
+    room.models.read = reader(answer, answer)
     room.add()
     task = room.done("Rework half()").task_id
     made = findings(room, task)[0].reproduction
     assert made is not None and made.outcome is outcome and words in made.reason and made.text == ""
     could_not_run = outcome is ReproductionOutcome.COULD_NOT_RUN
     assert (review_of(room.proposals(task)[0]).verdict is Verdict.REVISE) is could_not_run
+    assert sum(call.purpose == "reproduce" for call in room.read().calls(task_id=task)) == asked
+    told = [words in text_of(messages[-1:]) for messages in room.models.read_by]
+    assert told.count(True) == asked - 1, "the reviewer is told why"
 
 
 def test_an_unmet_requirement_is_confirmed_by_the_revision(room: Room) -> None:

@@ -6,9 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
-
-from navigator.client.body import Load
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.journey.dependencies import Dependencies
@@ -56,22 +53,3 @@ async def test_a_server_that_runs_two_at_once_gets_two(tmp_path: Path) -> None:
             assert deps.request_limit(F) == 2
         await deps.forget_client(F)
         assert deps.request_limit(F) == 6, "another model begins anew"
-
-
-async def test_a_connection_that_is_forgotten_while_its_server_is_asked_stays_open_for_its_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with at_a_server(tmp_path) as deps:
-        client = deps.client(F)
-        load = client.load
-
-        async def forgotten() -> Load | None:
-            await deps.forget_client(F)
-            return await load()
-
-        monkeypatch.setattr(client, "load", forgotten)
-        async with deps.lent_client(F) as lent:
-            assert lent is client
-            assert await load() is not None, "it still answers"
-        assert deps.request_limit(F) == 6, "the limit was the forgotten connection's"
-        assert not deps._rooms, "nothing of it is kept"

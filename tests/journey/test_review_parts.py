@@ -60,15 +60,6 @@ def shown_lines(reading: Reading) -> int:
     return sum(len(text.splitlines()) for parts in reading.shown.context.values() for _, text in parts)
 
 
-def test_what_fits_is_read_in_one_prompt_with_whole_files() -> None:
-    made = plan(change(2, 2, 5), 50_000)
-    (reading,) = made.readings
-    assert reading.labels == ("H1", "H2", "H3", "H4")
-    assert shown_lines(reading) == 600
-    assert "others" not in reading.messages[1]["content"]
-    assert made.too_large == ()
-
-
 def test_the_surroundings_shrink_before_the_diff_is_split() -> None:
     files = change(2, 2, 5)
     seen = []
@@ -97,18 +88,6 @@ def test_a_change_of_many_files_is_split_by_file_and_each_part_lists_the_others(
         for file in files:
             assert (f"{file.path}  H" in listed) == (file.path not in here)
         assert f"of {len(made.readings)} of one large change" in reading.messages[0]["content"]
-
-
-def test_a_single_hunk_that_is_too_large_is_named_and_the_rest_is_read() -> None:
-    files = change(2, 1, 20)
-    huge = change(1, 1, 3_000)[0]
-    files.append(
-        FileDiff("M", "huge.py", "huge.py", hunks=(Hunk("H9", 1, 0, 1, 3_000, "", huge.hunks[0].lines),))
-    )
-    made = plan(files, 3_000)
-    (said,) = made.too_large
-    assert said.startswith("hunk H9 of huge.py alone is about ")
-    assert [label for reading in made.readings for label in reading.labels] == ["H1", "H2"]
 
 
 def test_a_task_that_leaves_no_room_is_said_without_a_prompt() -> None:

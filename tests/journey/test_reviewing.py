@@ -117,7 +117,7 @@ def test_a_caller_in_a_file_that_was_not_touched_is_shown_and_can_be_missed(
     room.queue()
     room.work()
     shown = text_of(models.read_by[0])
-    assert '{"path": "uses.py", "first": 2, "no_final_newline": true}' in shown
+    assert '{"path": "uses.py", "first": 1, "no_final_newline": true}' in shown
     assert "other.py" not in shown
     assert "hunter2" not in shown
     review = review_of(room.proposals()[0])
@@ -268,17 +268,6 @@ def test_a_review_that_leaves_hunks_out_says_so_everywhere(room: Room, models: M
         choice = batch_choice(world.reader)
     assert choice.taken == ()
     assert [(one.id, mark.kind) for one, mark in choice.left_out] == [(proposal.id, Kind.UNREAD)]
-
-
-def test_of_a_review_that_read_all_or_does_not_say_nothing_is_left_out(room: Room, models: Models) -> None:
-    """A server without a schema may leave the list away: what is not known is not left out."""
-    two_hunks(room, models)
-    models.read = lambda messages: approval(
-        **({"read": ["h2", "@@ H1 @@"]} if len(models.read_by) == 1 else {})
-    )
-    room.queue(files=["a.txt", "b.txt"])
-    room.work()
-    assert [review_of(proposal).unread for proposal in room.proposals()] == [(), ()]
 
 
 def test_the_prompts_name_every_key_that_an_answer_needs(room: Room, models: Models) -> None:

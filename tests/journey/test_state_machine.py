@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from navigator.actions.registry import perform
-from navigator.client.body import Limiter
 from navigator.client.client import ChatAnswer, ChatRequest
 from navigator.journey import land as landing
 from navigator.journey.dependencies import Dependencies
@@ -56,7 +55,6 @@ class Scripted:
 
     def __init__(self, machine: SessionMachine) -> None:
         self._machine = machine
-        self.limiter = Limiter(1)
 
     async def load(self) -> None:
         """It does not say how many requests it runs."""
@@ -307,7 +305,7 @@ def dead(*_: object, **__: object) -> None:
 
 
 SessionMachine.TestCase.settings = settings(
-    max_examples=int(os.environ.get("NAVIGATOR_EXAMPLES", "5")),
+    max_examples=int(os.environ.get("NAVIGATOR_EXAMPLES", "3")),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=list(HealthCheck),

@@ -211,10 +211,13 @@ def test_no_planted_secret_leaves(
     ways = {"events": events.read_text(encoding="utf-8"), "metrics": "".join(metrics)}
     ways["final model"] = text_of(asked)
     runner = CliRunner()
-    for form in ("text", "json", "markdown", "sarif"):
-        for wanted in (["--branch", branch], ["--staged"], ["--worktree"], ["HEAD"]):
-            done = runner.invoke(cli, ["review", "code", *wanted, "--format", form])
-            ways[f"review {form} {wanted[0]}"] = done.output
+    places = (["--branch", branch], ["--staged"], ["--worktree"], ["HEAD"])
+    for form, wanted in (
+        *((form, places[0]) for form in ("text", "markdown", "sarif")),
+        *(("json", one) for one in places),
+    ):
+        done = runner.invoke(cli, ["review", "code", *wanted, "--format", form])
+        ways[f"review {form} {wanted[0]}"] = done.output
     tools = Tools(room.paths)
     ways["mcp"] = json.dumps(
         [tools.call(name, {}) for name in ("list_projects", "list_proposals", "status")]

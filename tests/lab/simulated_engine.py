@@ -2,7 +2,7 @@
 
 It speaks the wire format of llama.cpp, SGLang or vLLM and has their counters. Rounds are drawn with a known α; times are not
 spent but stated (llama.cpp states them itself). Options: gamma=N alpha=A c=C v=V step_ms=T seed=S fail=1 (end at once) dies=1
-(end while it answers) slow=1 (half a second before each answer).
+(end while it answers) held=1 (answers wait while the file that HOLD names is there).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import random
 import sys
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 
@@ -23,7 +24,7 @@ class Engine:
         self.gamma = int(options.get("gamma", 0))
         self.alpha, self.c, self.v = options.get("alpha", 0.7), options.get("c", 0.1), options.get("v", 1.3)
         self.step_ms = options.get("step_ms", 20.0)
-        self.pause = 0.5 * options.get("slow", 0.0)
+        self.held = Path(os.environ["HOLD"]) if options.get("held") else None
         self.dies = bool(options.get("dies"))
         self.dice = random.Random(int(options.get("seed", 1)))
         self.positions = [0] * self.gamma
@@ -86,7 +87,8 @@ def handler(kind: str, engine: Engine) -> type[BaseHTTPRequestHandler]:
                 self._send(json.dumps({"data": [{"id": "m"}], "version": "v", "build_info": "v"}).encode())
 
         def do_POST(self) -> None:
-            time.sleep(engine.pause)
+            while engine.held is not None and engine.held.exists():
+                time.sleep(0.01)
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if self.path == "/tokenize":
                 self._send(json.dumps({"tokens": list(range(len(str(asked).split())))}).encode())

@@ -71,7 +71,7 @@ def honest(
 
 def test_an_honest_table_is_taken_as_it_is(tmp_path: Path) -> None:
     found = found_in(tmp_path, honest())
-    assert set(found) == {"no restarts"}
+    assert found == {}
 
 
 def test_the_tables_state_what_the_rows_hold(tmp_path: Path) -> None:
@@ -157,18 +157,7 @@ def test_figures_that_were_measured_differently_are_found(tmp_path: Path) -> Non
     plain = [row(prompt_key="bench") for _ in range(3)]
     found = found_in(tmp_path, plain + honest()[3:])
     assert found["other prompts"].severity == "mismatch"
-    shorter = [row(n_predict=128) for _ in range(3)]
-    assert (
-        "wrote 128 tokens"
-        in found_in(tmp_path, shorter + honest()[3:])["other lengths of answers"].arithmetic
-    )
     assert found_in(tmp_path, honest()[3:])["no baseline"].severity == "mismatch"
-
-
-def test_several_starts_need_no_remark(tmp_path: Path) -> None:
-    blocks = [{"block": block, "prompt": "code", "tokens": 64} for block in ("1", "2")]
-    drafted = [each | {"draft": "small", "gamma": 4, "rate": 0.5, "speed": 60.0} for each in blocks]
-    assert findings(runs_file(tmp_path, *blocks, *drafted)) == []
 
 
 @pytest.mark.parametrize(
@@ -194,15 +183,12 @@ def test_rows_that_cannot_be_used_are_named(tmp_path: Path, fields: dict[str, st
     assert reason in bad.reason
 
 
-def test_columns_are_found_by_other_names_or_named(tmp_path: Path) -> None:
+def test_columns_are_found_by_other_names(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("Model;method;gamma;tok/s;speed2\nbig;ngram;4;61.5;9\n")
     read = read_runs(path)
     assert read.columns == {"target": "Model", "draft": "method", "gamma": "gamma", "speed": "tok/s"}
     assert read.runs[0].speed == 61.5
-    assert read_runs(path, {"speed": "speed2"}).runs[0].speed == 9
-    with pytest.raises(UsageError, match="does not fit"):
-        read_runs(path, {"speed": "nothing"})
 
 
 @pytest.mark.parametrize("text", ["a,b\n1,2\n", "model,gamma\nbig,4\n", "\x00\x01"])
@@ -227,12 +213,6 @@ def test_the_command_fails_for_the_impossible(tmp_path: Path) -> None:
     assert "line 9 is left out: its status is failed" in words.stdout
     clean = CliRunner().invoke(cli, ["lab", "speculation", "analyze", str(table(path, honest()))])
     assert clean.exit_code == 0
-
-
-def test_a_wrong_option_is_refused(tmp_path: Path) -> None:
-    path = table(tmp_path / "runs.csv", honest())
-    done = CliRunner().invoke(cli, ["lab", "speculation", "analyze", str(path), "--column=speed"])
-    assert isinstance(done.exception, UsageError)
 
 
 def test_what_was_read_from_where_is_told(tmp_path: Path) -> None:

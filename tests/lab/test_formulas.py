@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import random
-from dataclasses import replace
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.cli.main import cli
 from navigator.lab.speculation import predict as formulas
-from navigator.lab.speculation.predict import PRIOR, Given, predict
+from navigator.lab.speculation.predict import Given, predict
 from navigator.model.errors import UsageError
 
 ALPHA = st.floats(0, 1)
@@ -88,32 +84,12 @@ def test_the_given_cost_of_verifying_is_used() -> None:
     assert found.speedup == pytest.approx(found.expected_tokens / (0.8 + 2.5))
 
 
-@pytest.mark.parametrize("word", ["x", "0", "nan", "inf"])
-def test_the_command_takes_a_cost_or_the_prior(word: str) -> None:
-    words = ["lab", "speculation", "predict", "--alpha", "0.55", "--draft-cost", "0.2", "--json"]
-    experts = ["--experts", "256", "--top-k", "8", "--verify-cost", "prior"]
-    found = json.loads(CliRunner().invoke(cli, [*words, *experts]).stdout)
-    # What the tokens of a round need, relative to what one does.
-    assert found["verify_cost"] == pytest.approx(found["distinct_experts"] / 8)
-    refused = CliRunner().invoke(cli, [*words, "--verify-cost", word])
-    assert isinstance(refused.exception, UsageError)
-
-
-def test_the_best_length_of_all_is_found_with_costs_that_grow() -> None:
-    sparse = Given(draft_cost=0.0, alpha=0.9, verify_cost=PRIOR, experts=256, top_k=8)
-    found = predict(sparse)
-    assert found.speedup == max(predict(replace(sparse, gamma=gamma)).speedup for gamma in formulas.GAMMAS)
-    # Two tokens need 15.75 of 256 experts, 1.97 times what one needs.
-    assert predict(replace(sparse, gamma=1)).verify_cost == pytest.approx(15.75 / 8)
-
-
 @pytest.mark.parametrize(
     ("given_", "words"),
     [
         (Given(draft_cost=0.1), "either"),
         (Given(draft_cost=0.1, alpha=0.5, rate=0.5), "either"),
         (Given(draft_cost=0.1, rate=0.5), "draft length"),
-        (Given(draft_cost=0.1, alpha=0.5, gamma=2, verify_cost=PRIOR), "experts"),
         (Given(draft_cost=0.1, alpha=0.5, experts=8), "belong together"),
         (Given(draft_cost=0.1, alpha=0.5, experts=8, top_k=9), "cannot use 9 of 8"),
     ],

@@ -43,7 +43,6 @@ def test_a_judge_that_means_it_is_counted() -> None:
     assert (only.wins, only.losses, only.ties, only.reason) == (40, 0, 0, "")
     (judge,) = found.judges
     assert (judge.flips.k, judge.ties.k, judge.first.k, judge.first.n) == (0, 0, 40, 80)
-    assert judge.position_p == 1.0
     assert judge.unusable == ""
 
 
@@ -54,7 +53,6 @@ def test_a_judge_that_follows_the_position_is_found() -> None:
     assert only.reason
     (judge,) = found.judges
     assert judge.flips.rate == 1.0
-    assert judge.position_p < 1e-9
     assert "judges the position" in judge.unusable
 
 
@@ -71,7 +69,7 @@ def test_three_judges_decide_by_majority() -> None:
         votes_of("1", 10, prefers("a")) + votes_of("2", 10, prefers("a")) + votes_of("3", 10, prefers("b"))
     )
     found = tally(votes)
-    assert (found.duels[0].wins, found.agreement.k, found.agreement.n) == (10, 0, 10)
+    assert found.duels[0].wins == 10
     split = (
         votes_of("1", 10, prefers("a")) + votes_of("2", 10, prefers("b")) + votes_of("3", 10, lambda *_: "")
     )

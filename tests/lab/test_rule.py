@@ -105,9 +105,7 @@ def decided(**changes: object) -> list[Run]:
     return [each.model_copy(update=own | changes) for each in measured({4: 1.25})]
 
 
-def test_the_decision_is_written_into_the_unit_once_and_looked_at_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_decision_is_written_into_the_unit_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unit, runs = tmp_path / "unit", decided()
     monkeypatch.setattr(deciding, "card_names", lambda on=HERE: "RTX")
     unit.write_text(sealed(UNIT))
@@ -143,13 +141,10 @@ def test_the_command_writes_it_into_the_installed_unit_and_doctor_says_when_it_i
     unit.parent.mkdir(parents=True)
     unit.write_text(sealed(UNIT))
     path = plan_file(tmp_path, kind="sglang")
-    text = path.read_text().replace(
-        'target = "big"', 'target = { small = "/models/small", big = "/models/big" }'
-    )
-    path.write_text(text.replace('"{port}"]', '"{port}", "--model-path", "{target}"]'))
+    path.write_text(path.read_text().replace('"{port}"]', '"{port}", "--model-path", "/models/big"]'))
     assert write_decision(decided(), Role.GENERATOR, read_plan(path)) == unit
     assert flags_of_unit(unit.read_text())["--speculative-algorithm"] == "NGRAM"
-    newer = Installed(Path("/opt/python"), "0.6.0", "")
+    newer = Installed(Path("/opt/python"), "0.6.0")
     monkeypatch.setattr(doctor_servers, "find_sglang", lambda named, on: newer)
     (told,) = [one for one in unit_items(Settings(), user_places()) if one.name == "speculation"]
     assert told.state == "warn"

@@ -41,11 +41,11 @@ def only() -> LabRun:
 def test_a_run_is_noted_from_its_begin_to_its_end(tmp_path: Path) -> None:
     with recording("compare", tmp_path / "r.jsonl", ("lab", "x"), about="a test") as record:
         assert only().state == "running"
-        record.progress(4, 10, "tasks")
+        record.progress(4, 10)
         assert only().done == 4
         record.progress(10, 10)
         record.decided("Use it.")
-        assert (only().done, only().total, only().unit) == (10, 10, "tasks")
+        assert (only().done, only().total) == (10, 10)
     found = only()
     assert (found.state, found.decision, found.results) == ("complete", "Use it.", str(tmp_path / "r.jsonl"))
 
@@ -91,37 +91,33 @@ def test_names_stay_apart(tmp_path: Path) -> None:
     assert "/" not in run_name("judge", tmp_path / "a b;c.jsonl")
 
 
-def test_a_measurement_is_stopped_killed_and_goes_on(tmp_path: Path) -> None:
+def test_a_measurement_is_killed_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Real processes: the command, and under it the servers that it starts."""
-    plan = plan_file(tmp_path, blocks=2, options=', "slow=1"')
+    plan = plan_file(tmp_path, blocks=2, options=', "held=1"')
+    hold = tmp_path / "hold"
+    hold.touch()
+    monkeypatch.setenv("HOLD", str(hold))
     out = tmp_path / "runs.jsonl"
     words = ["lab", "speculation", "measure", str(plan), "--out", str(out)]
     command = [sys.executable, "-m", "navigator", *words]
-    first = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    # The server of the slow arm lives for seconds: it is there when the command is stopped.
-    comes(lambda: bool(lab.runs()) and any("slow=1" in words for words in servers_of(out)))
-    assert only().pid == first.pid
-    assert f"Process {first.pid}" in CliRunner().invoke(cli, ["lab", "runs", only().name]).output
+    working = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    comes(lambda: bool(lab.runs()) and any("held=1" in words for words in servers_of(out)))
+    assert only().pid == working.pid
+    assert f"Process {working.pid}" in CliRunner().invoke(cli, ["lab", "runs", only().name]).output
     again = CliRunner().invoke(cli, words)
     assert isinstance(again.exception, Conflict) and "Another process" in str(again.exception)
-    first.terminate()
-    first.wait()
-    assert only().state == "stopped"
-    comes(lambda: not servers_of(out))  # its server goes with it
-
-    second = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    comes(lambda: only().pid == second.pid and any("slow=1" in words for words in servers_of(out)))
-    second.kill()
-    second.wait()
+    working.kill()
+    working.wait()
     comes(lambda: only().state != "running")  # the server that it started holds on a moment longer
     assert only().state == "interrupted"
     comes(lambda: not servers_of(out))
 
+    hold.unlink()
     shown = CliRunner().invoke(cli, ["lab", "runs", only().name]).output
     assert CliRunner().invoke(cli, shlex.split(shown.partition("Go on: navigator ")[2])).exit_code == 0
     found = only()
-    assert (found.state, found.done, found.total, found.unit) == ("complete", 4, 4, "starts")
+    assert (found.state, found.done, found.total) == ("complete", 4, 4)
     assert "2 start blocks were measured" in found.decision
     assert "random weights" in found.simulated
     assert len(out.read_text().splitlines()) == 8  # nothing twice, nothing missing
-    assert "4 of 4 starts" in CliRunner().invoke(cli, ["lab", "runs"]).output
+    assert "4 of 4" in CliRunner().invoke(cli, ["lab", "runs"]).output

@@ -11,7 +11,7 @@ import pytest
 from navigator.git.source import TreeSource
 from navigator.model.models import Finding
 from navigator.model.states import Criterion, FindingKind, ReproductionOutcome, Severity
-from navigator.sandbox.facts import names_around, read_test, whole_statements
+from navigator.sandbox.facts import read_test, whole_statements
 from navigator.sandbox.judge import Ruling, Traced, agreed, alone, change_of, judged
 from navigator.sandbox.one_test import (
     AGAIN,
@@ -89,7 +89,7 @@ class Proof:
         self, text: str, tree: str, variant: Variant = FIRST, path: str = "tests/test_finding.py"
     ) -> TestRun:
         """One run on one tree."""
-        command = one_command(self.bench.project.check, path, self._read)
+        command = one_command(self.bench.project.check, path, text, self._read)
         test = TestFile(path, text, command, watched_files([*self.change.watched, "calc.py"]))
         spec = prepare(self.bench.project, self.bench.private, tree)
         scratch = self.bench.folder / "scratch"
@@ -103,10 +103,7 @@ class Proof:
         self, text: str, *, about: Finding | None = None, task: str = "", path: str = "tests/test_finding.py"
     ) -> Ruling:
         """Both pairs of runs, and what they prove together."""
-        names: set[str] = set()
-        for changed, lines in self.change.added.items():
-            names |= names_around((self._read(changed) or ""), lines)
-        facts = read_test(text, names, [file.new_path for file in self.files])
+        facts = read_test(text, [file.new_path for file in self.files])
         if facts.refusals:
             return Ruling(_NOT, facts.refusals[0])
 

@@ -75,18 +75,6 @@ def test_what_a_function_prints_does_not_garble_its_answer() -> None:
     assert run_bounded(len, "abc") == 3
 
 
-def test_a_worker_ends_with_its_input() -> None:
-    worker = Worker()
-    try:
-        worker.call(len, "")
-        process = worker._process
-        assert process is not None and process.stdin is not None
-        process.stdin.close()
-        assert process.wait(10) == 0
-    finally:
-        worker.close()
-
-
 def test_no_key_of_the_environment_reaches_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_API_KEY", "abc")
     worker = Worker()

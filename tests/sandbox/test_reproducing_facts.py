@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.sandbox.facts import names_around, read_test, whole_statements
+from navigator.sandbox.facts import read_test, whole_statements
 from navigator.sandbox.one_test import NoRunner, one_command
 
 TEXT = st.text(max_size=300)
@@ -22,9 +24,8 @@ PYTHONISH = st.lists(
 
 @given(TEXT | PYTHONISH)
 def test_whatever_is_read_is_told(text: str) -> None:
-    facts = read_test(text, {"f"}, ["calc.py"])
+    facts = read_test(text, ["calc.py"])
     assert bool(facts.problem) or all(line > 0 and reason for line, reason in facts.baseless)
-    assert isinstance(names_around(text, {1, 2}), set)
     assert whole_statements(text, {1, 2}) >= {1, 2}
 
 
@@ -70,11 +71,17 @@ def test_a_failure_has_to_depend_on_the_project(body: str, baseless: bool) -> No
             "tests/test_a.py",
             "python -m navigator_reporter tests/test_a.py",
         ),
+        ("go test ./...", "a/b_test.go", "go test -count=1 -v -run '^(TestOne|TestTwo)$' ./a"),
+        ("npm test", "test/a.test.js", "jest --ci --runTestsByPath test/a.test.js"),
+        ("node --test", "test/a.test.mjs", "node --test test/a.test.mjs"),
+        ("npx vitest", "src/a.test.ts", "vitest run src/a.test.ts"),
         ("pytest", "tests/test a; rm -rf x.py", "'tests/test a; rm -rf x.py'"),
     ],
 )
 def test_one_file_is_run_as_the_check_runs_all(check: str, path: str, command: str) -> None:
-    assert command in one_command(check, path, lambda _: None).command
+    files = {"package.json": json.dumps({"scripts": {"test": "jest --coverage"}})}
+    text = "func TestOne(t *testing.T) {}\nfunc TestTwo(t *testing.T) {}\n"
+    assert command in one_command(check, path, text, files.get).command
 
 
 @pytest.mark.parametrize(
@@ -85,6 +92,8 @@ def test_one_file_is_run_as_the_check_runs_all(check: str, path: str, command: s
         ("python manage.py test", "tests/test_a.py"),
         ("pytest | tee log", "tests/test_a.py"),
         ("pytest", "tests/a.test.js"),
+        ("go test ./...", "tests/test_a.py"),
+        ("cargo test", "src/lib.rs"),
         ("npm test", "tests/test_a.py"),
         ("'unclosed", "tests/test_a.py"),
         ("", "tests/test_a.py"),
@@ -92,28 +101,18 @@ def test_one_file_is_run_as_the_check_runs_all(check: str, path: str, command: s
 )
 def test_what_is_not_known_is_said(check: str, path: str) -> None:
     with pytest.raises(NoRunner):
-        one_command(check, path, lambda _: None)
+        one_command(check, path, "func TestIt(t *testing.T) {}", {"package.json": "[]"}.get)
 
 
 def test_settings_that_would_hide_the_report_are_switched_off() -> None:
     files = {"pyproject.toml": '[tool.pytest.ini_options]\naddopts = "-n auto --cov=calc"\n'}
-    command = one_command("pytest", "tests/test_a.py", files.get).command
+    command = one_command("pytest", "tests/test_a.py", "", files.get).command
     assert "-n0" in command and "--no-cov" in command
     files = {
         "pyproject.toml": '[tool.pytest.ini_options]\naddopts = [\n  "-ra",\n  "--cov",\n]\n[x]\nscript = "a -n 4"\n'
     }
-    command = one_command("pytest", "tests/test_a.py", files.get).command
+    command = one_command("pytest", "tests/test_a.py", "", files.get).command
     assert "-n0" not in command and "--no-cov" in command
-
-
-@given(TEXT, st.sampled_from(["tests/test_a.py", "a.test.js"]))
-def test_no_command_breaks_it(check: str, path: str) -> None:
-    try:
-        made = one_command(check, path, lambda _: None)
-    except NoRunner as error:
-        assert str(error)
-    else:
-        assert made.command
 
 
 def test_a_line_stands_for_its_statement_and_not_for_what_is_in_it() -> None:

@@ -42,7 +42,7 @@ def view(number: int, state: TaskState = S.QUEUED, round: int = 0, project: int 
     rate=st.sampled_from((0.0, 0.35, 1.0)),
     absurd=st.sampled_from(("", "", "swap_in", "swap_back", "proposal_tokens", "review_tokens")),
 )
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_every_state_comes_to_an_end(
     tasks: list[tuple[TaskState, int, int]], resident: Role | None, until: str, rate: float, absurd: str
 ) -> None:
@@ -90,7 +90,7 @@ def test_more_tasks_than_are_followed_are_counted_in_proportion() -> None:
 
 def test_a_forecast_is_near_what_a_noisy_session_takes() -> None:
     """And four of five are within the interval, as far as so few can tell."""
-    found = forecasts(15)
+    found = forecasts(8)
     assert statistics.median(abs(one.expected / one.actual - 1) for one in found) < 0.25
     low, high = wilson(sum(one.low <= one.actual <= one.high for one in found), len(found))
     assert low < 0.8 < high

@@ -80,7 +80,6 @@ def test_there_and_back(desk: Desk, box: SshServer, tmp_path: Path) -> None:
     assert items["systemd"]["state"] == "ok"
     assert items["swap script"]["found"] == f"{HOST}:{home}/.local/share/navigator/model-swap.sh"
     assert "as installed" in items["generator unit"]["found"]
-    assert items["SGLang"]["found"].startswith("SGLang 0.5.23")
     assert items["linger"]["state"] == "warn"
     assert items["GPU there"]["state"] == "warn"
     assert "generator files" not in items  # of this machine

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from navigator.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "swap"
@@ -76,19 +83,23 @@ class Home:
         return self.config / "navigator" / "keys"
 
     def run(self, *words: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
-        """Run `navigator swap install WORDS`."""
-        kept = {"PATH": os.environ["PATH"], "HOME": str(self.root)}
-        done = subprocess.run(
-            [sys.executable, "-m", "navigator", "swap", "install", *words],
-            capture_output=True,
-            text=True,
-            env=kept | {"NAVIGATOR_STATE": str(self.root / "state")} | self.extra,
-            timeout=240,
-            stdin=subprocess.DEVNULL,
-        )
-        assert code is None or done.returncode == code, (
-            f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        )
+        """Run `navigator swap install WORDS`, in this process."""
+        known = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.root),
+            "NAVIGATOR_STATE": str(self.root / "state"),
+        }
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            patch.dict(os.environ, known | self.extra, clear=True),
+            redirect_stdout(out),
+            redirect_stderr(err),
+            pytest.raises(SystemExit) as ended,
+        ):
+            main(["swap", "install", *words])
+        done = subprocess.CompletedProcess(words, int(str(ended.value.code)), out.getvalue(), err.getvalue())
+        said = f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert code is None or done.returncode == code, said
         return done
 
     def json(self, *words: str, code: int | None = 0) -> dict[str, Any]:

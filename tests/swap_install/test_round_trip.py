@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
 
@@ -17,10 +18,6 @@ def files_below(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def installed(home: Home, sglang: Path, *words: str) -> None:
-    home.run(*PROFILE, "--sglang", str(sglang), "--yes", *words)
-
-
 def test_a_dry_run_shows_everything_but_the_keys_and_writes_nothing(home: Home, sglang: Path) -> None:
     done = home.run(*PROFILE, "--sglang", str(sglang), "--dry-run")
     said = done.stdout
@@ -32,20 +29,16 @@ def test_a_dry_run_shows_everything_but_the_keys_and_writes_nothing(home: Home, 
     assert files_below(home.config) == {}
 
 
-def test_what_is_written_and_with_which_modes(home: Home, sglang: Path) -> None:
-    document = home.json(*PROFILE, "--sglang", str(sglang), "--yes")
-    assert document["written"] is True
-    assert document["sglang"]["version"] == "0.5.23"
-    written = {Path(each["path"]) for each in document["files"]}
-    assert written == {path for path in home.config.rglob("*") if path.is_file()}
+def test_it_is_installed_found_again_and_removed(home: Home, sglang: Path) -> None:
+    done = home.run(*PROFILE, "--sglang", str(sglang), "--yes", "--json")
+    document = json.loads(done.stdout)
+    assert document["written"] is True and document["sglang"]["version"] == "0.5.23"
+    before = files_below(home.config)
+    assert {Path(each["path"]) for each in document["files"]} == {home.config / name for name in before}
     assert stat.S_IMODE(home.keys.stat().st_mode) == 0o700
     for path in home.keys.iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
     assert stat.S_IMODE((home.units / GENERATOR).stat().st_mode) == 0o644
-
-
-def test_keys_stand_in_their_folder_only(home: Home, sglang: Path) -> None:
-    done = home.run(*PROFILE, "--sglang", str(sglang), "--yes")
     keys = [(home.keys / name).read_text().strip() for name in ("api.key", "admin.key")]
     assert len(set(keys)) == 2 and all(len(key) > 40 for key in keys)
     for key in keys:
@@ -55,30 +48,18 @@ def test_keys_stand_in_their_folder_only(home: Home, sglang: Path) -> None:
         for path in [*home.units.iterdir(), home.config / "navigator" / "swap.conf"]:
             assert key not in path.read_text()
 
-
-def test_a_second_time_changes_nothing_and_keeps_the_keys(home: Home, sglang: Path) -> None:
-    installed(home, sglang)
-    before = files_below(home.config)
-    document = home.json(*PROFILE, "--sglang", str(sglang), "--yes")
-    assert {each["action"] for each in document["files"]} == {"same"}
-    assert document["written"] is False
+    again = home.json(*PROFILE, "--sglang", str(sglang), "--yes")
+    assert {each["action"] for each in again["files"]} == {"same"} and again["written"] is False
+    assert {each["action"] for each in home.json("--uninstall", "--dry-run")["files"]} == {"removed"}
     assert files_below(home.config) == before
 
-
-def test_uninstall_leaves_nothing(home: Home, sglang: Path) -> None:
-    installed(home, sglang)
-    before = files_below(home.config)
-    document = home.json("--uninstall", "--dry-run")
-    assert {each["action"] for each in document["files"]} == {"removed"}
-    assert files_below(home.config) == before
     home.run("--uninstall", "--yes")
-    assert files_below(home.config) == {}
-    assert not (home.config / "navigator").exists()
+    assert files_below(home.config) == {} and not (home.config / "navigator").exists()
     assert "No installation found." in home.run("--uninstall", "--yes").stdout
 
 
 def test_a_changed_unit_is_neither_overwritten_nor_removed(home: Home, sglang: Path) -> None:
-    installed(home, sglang)
+    home.run(*PROFILE, "--sglang", str(sglang), "--yes")
     unit, key = home.units / GENERATOR, home.keys / "api.key"
     unit.write_text(unit.read_text().replace("0.80", "0.70"))
     key.write_text("my-own-key-from-elsewhere\n")
@@ -102,7 +83,7 @@ def test_a_file_of_somebody_else_is_left_alone(home: Home, sglang: Path) -> None
     assert list(home.units.iterdir()) == [unit]
     home.run("--uninstall", "--yes", code=1)
     assert unit.read_text().startswith("[Service]")
-    installed(home, sglang, "--overwrite")
+    home.run(*PROFILE, "--sglang", str(sglang), "--yes", "--overwrite")
     assert "sglang.launch_server" in unit.read_text()
 
 

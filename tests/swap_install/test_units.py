@@ -38,7 +38,7 @@ def test_systemd_finds_nothing_to_complain_about(tmp_path: Path, profile: str) -
     # Exit code 1: no manager runs here that could be told.
     home.run("--profile", profile, "--sglang", str(python), "--yes", code=None)
     units = sorted(home.units.glob("*.service"))
-    assert len(units) == 3
+    assert len(units) == 2
     (tmp_path / "run").mkdir(mode=0o700)
     done = subprocess.run(
         ["systemd-analyze", "--user", "verify", *map(str, units)],

@@ -125,9 +125,9 @@ class RawFinding(_Strict):
 
 
 class Addressed(_Strict):
-    """The model's word on one earlier finding, numbered from 1; 0 where it gave no number."""
+    """The model's word on one earlier finding, numbered from 1."""
 
-    finding: int = 0
+    finding: int
     met: bool
     why: _Text = ""
 
@@ -167,8 +167,7 @@ def read_review(content: str, asked: Sequence[int] = ()) -> RawReview:
 
     Args:
         content: what it says.
-        asked: in a rereview, the numbers of the earlier findings; its answer has to say which of them are met. Where it
-            gives no number at all but an entry for each, they are taken in that order.
+        asked: in a rereview, the numbers of the earlier findings; its answer has to say which of them are met.
 
     Raises:
         UnreadableReview: no JSON object, several that differ, or a field missing or of the wrong sort.
@@ -192,27 +191,9 @@ def _parse_review(value: dict[str, Any], asked: Sequence[int]) -> RawReview:
         raise UnreadableReview("UNREVIEWED is not a verdict that a reviewer gives")
     if len(review.findings) > _MOST_FINDINGS:
         raise UnreadableReview(f"the answer has {len(review.findings)} findings")
-    if not asked:
-        return review
-    if "addressed" not in value:
+    if asked and "addressed" not in value:
         raise UnreadableReview("the answer's field addressed: it does not say which findings are met")
-    return review.model_copy(update={"addressed": _numbered(review.addressed, asked)})
-
-
-def _numbered(said: Sequence[Addressed], asked: Sequence[int]) -> tuple[Addressed, ...]:
-    """Each entry with the number of its finding.
-
-    Raises:
-        UnreadableReview: one lacks it, and the order does not give it.
-    """
-    given = ["finding" in entry.model_fields_set for entry in said]
-    if all(given):
-        return tuple(said)
-    if any(given) or len(said) != len(asked):
-        raise UnreadableReview("the answer's field addressed: an entry without the number of its finding")
-    return tuple(
-        entry.model_copy(update={"finding": number}) for entry, number in zip(said, asked, strict=True)
-    )
+    return review
 
 
 def _after_thoughts(text: str) -> str:
@@ -242,23 +223,17 @@ def _one_object(text: str) -> dict[str, Any]:
         UnreadableReview: there is none, or two that differ.
     """
     found: list[dict[str, Any]] = []
-    problem = "the answer holds no JSON object"
-    # An object of another kind (an example in prose) is passed over; it is kept to say what its fields lack.
-    other: dict[str, Any] | None = None
+    problem = "the answer holds no JSON object that is a review"
     try:
         for value in _objects(text):
             if isinstance(value, str):
                 problem = value
-            elif "verdict" in value or "findings" in value:
+            elif "verdict" in value or "findings" in value:  # an example in prose is passed over
                 found.append(value)
-            else:
-                other = other or value
     except _Twice as error:
         raise UnreadableReview(str(error)) from error
     except RecursionError as error:
         raise UnreadableReview("the answer is nested too deeply") from error
-    if not found and other is not None:
-        return other
     if not found:
         raise UnreadableReview(problem)
     if any(value != found[0] for value in found[1:]):
@@ -350,12 +325,7 @@ def review_schema(
     review: dict[str, Any] = {"summary": _text_schema("summary"), "read": labels}
     numbers = list(asked) if asked is not None else list(range(1, again + 1))
     if numbers:
-        whole = numbers == list(range(1, again + 1))
-        number: dict[str, Any] = (
-            {"type": "integer", "minimum": 1, "maximum": again}
-            if whole
-            else {"type": "integer", "enum": numbers}
-        )
+        number = {"type": "integer", "enum": numbers}
         addressed = closed_object({"finding": number, "why": _text_schema("why"), "met": {"type": "boolean"}})
         review["addressed"] = {"type": "array", "items": addressed, "maxItems": len(numbers)}
     review["findings"] = {"type": "array", "items": finding, "maxItems": MAX_FINDINGS}

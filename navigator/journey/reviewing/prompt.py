@@ -21,6 +21,7 @@ from navigator.journey.reviewing.grounding import Shown
 from navigator.journey.reviewing.precedents import SHARE, TOKENS, ChangeWords, fitting, near, precedents_block
 from navigator.model.diff import FileDiff, Hunk
 from navigator.model.models import CheckResult, Finding, Task
+from navigator.sandbox.suite import excerpt
 from navigator.store.reads.exam import Precedent
 
 WHOLE_FILE_LINES = 400
@@ -379,13 +380,6 @@ def earlier_block(findings: Sequence[Finding], asked: Sequence[int], key: str) -
 def checks_text(checks: Sequence[CheckResult]) -> str:
     """The checks' results, one a line, as people and models read them; a long output is cut in the middle."""
     return "\n".join(
-        f"{check.name}: {check.outcome.value}  {_shortened(check.detail)}".rstrip() for check in checks
+        f"{check.name}: {check.outcome.value}  {excerpt(check.detail, limit=_CHECK_CHARACTERS)}".rstrip()
+        for check in checks
     )
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= _CHECK_CHARACTERS:
-        return text
-    third = _CHECK_CHARACTERS // 3
-    left = len(text) - _CHECK_CHARACTERS
-    return f"{text[:third]}\n[{left} characters left out]\n{text[-2 * third :]}"

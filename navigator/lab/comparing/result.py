@@ -18,6 +18,8 @@ from navigator.figures.intervals import (
 )
 from navigator.model.models import Usage
 
+DIFFERENCE = 0.1
+"""Of two arms' rates: the one that the power is given for."""
 OTHER_WAY = 0.03
 """The share of tasks that only the worse arm solves, assumed where the power is said: two arms never differ one way alone."""
 
@@ -32,7 +34,6 @@ class ArmResult:
     seconds: float
     turns: int
     revised: int
-    swaps_alone: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,29 +74,22 @@ class Outlook:
         return f"{said}; 80 % takes {many} tasks." + (f" {self.impossible}" if self.impossible else "")
 
 
-def outlook(n: int, difference: float) -> Outlook:
-    """What `n` tasks can show, said before they are asked.
-
-    Raises:
-        ValueError: the difference is not between 0 and 0.94.
-    """
-    if not 0 < difference <= 1 - 2 * OTHER_WAY:
-        raise ValueError("the difference lies between 0 and 0.94")
-    first, second = difference + OTHER_WAY, OTHER_WAY
+def outlook(n: int) -> Outlook:
+    """What `n` tasks can show, said before they are asked."""
+    first, second = DIFFERENCE + OTHER_WAY, OTHER_WAY
     least = discordant_needed()
     none = f"No result can be significant: that takes {least} tasks at least." if n < least else ""
-    return Outlook(n, difference, power(n, first, second) if n else 0.0, pairs_needed(first, second), none)
+    return Outlook(n, DIFFERENCE, power(n, first, second) if n else 0.0, pairs_needed(first, second), none)
 
 
 def arm_result(
-    name: str, passed: Sequence[bool], usages: Sequence[Usage], paths: Sequence[Sequence[str]], swaps: int
+    name: str, passed: Sequence[bool], usages: Sequence[Usage], paths: Sequence[Sequence[str]]
 ) -> ArmResult:
     """Add up one arm.
 
     Args:
         usages: of every answer of its turns.
         paths: the turns that each task took.
-        swaps: what the arm would take alone.
     """
     return ArmResult(
         name=name,
@@ -104,7 +98,6 @@ def arm_result(
         seconds=round(sum(usage.seconds for usage in usages), 1),
         turns=sum(map(len, paths)),
         revised=sum(any(len(path) > 1 and len(path) % 2 for path in taken) for taken in paths),
-        swaps_alone=swaps,
     )
 
 

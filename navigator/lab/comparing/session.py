@@ -120,7 +120,7 @@ async def compare(
     about = f"{journal.folder.name}: {', '.join(names)}"
     with recording(kind, journal.folder, command, about=about) as record:
         running = Comparison(
-            turns, tasks, arms, rounds, most, report, lambda: record.progress(len(journal.turns), total, UNIT)
+            turns, tasks, arms, rounds, most, report, lambda: record.progress(len(journal.turns), total)
         )
         try:
             await running.run()
@@ -238,18 +238,12 @@ class Comparison:
             answers[arm.name] = {
                 key: journal.turns[key, _last_draft(taken)].text for key, taken in paths.items()
             }
-            alone = 0
-            if not turns.deps.strategy.both_resident:
-                longest = max((len(taken) for taken in paths.values()), default=1) - 1
-                two = arm.reader and turns.actors[arm.writer].role is not turns.actors[arm.reader].role
-                alone = longest if two else 0
             arms.append(
                 arm_result(
                     arm.name,
                     list(passed[arm.name].values()),
                     [turn.usage for turn in taken_turns],
                     list(paths.values()),
-                    alone,
                 )
             )
         return Finished(
@@ -347,7 +341,6 @@ class Comparison:
 
 
 SIMULATED = "Simulated: no model answered. The figures say nothing about a real one."
-UNIT = "turns at most"
 _LEVEL = 0.05
 
 

@@ -30,7 +30,7 @@ from navigator.lab.comparing.journal import Journal, LabTask, Tried
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.json_text import first_misfit, read_json, table
 from navigator.model.models import Project
-from navigator.model.states import Complexity, TaskKind
+from navigator.model.states import TaskKind
 from navigator.model.text import safe_text
 
 # Tasks with tests, from a project's history and from what was landed: a change whose own tests fail without it.
@@ -159,7 +159,6 @@ class Function(BaseModel):
     text: str
     start: str = ""
     tests: str
-    complexity: Complexity = Complexity.MEDIUM
 
 
 class _HumanEval(BaseModel):
@@ -204,13 +203,12 @@ def _case(body: str) -> str:
 
 
 def bench_functions() -> list[Function]:
-    """The twenty functions of the published benchmark, each with its tier as complexity."""
+    """The twenty functions of the published benchmark."""
     return [
         Function(
             key=task["key"],
             text=f"Write `{task['signature']}` in a new file {SOLUTION}: {task['what']}.",
             tests=_IMPORTS + "\n" + _case("\n".join(f"assert {test}" for test in task["tests"])),
-            complexity=Complexity(task["tier"]),
         )
         for task in table("navigator.lab", "bench_tasks.toml")["task"]
     ]
@@ -267,7 +265,6 @@ def as_task(deps: Dependencies, function: Function) -> LabTask:
         key=function.key,
         text=function.text,
         kind=TaskKind.IMPLEMENT,
-        complexity=function.complexity,
         base=base,
         frame=frame,
         check=CHECK,

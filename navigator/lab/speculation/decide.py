@@ -158,13 +158,11 @@ def _arm(
     between = mean_interval(logs)
     low, high = (None, None) if between is None else map(math.exp, between)
     verdict, reason = _decision(n, low, high, worth)
-    if (wrong := false.get((target, draft, gamma))) is not None:
-        if (
-            verdict == "do not use"
-        ):  # a wrong counter makes no server faster: that it is slower by the clock stands
-            reason += f" by the clock; its counters cannot be true: {wrong}"
-        else:
-            verdict, reason = "cannot tell", f"its figures cannot be true: {wrong}"
+    wrong = false.get((target, draft, gamma))
+    if (
+        wrong and verdict == "use"
+    ):  # a wrong counter makes no server faster: that it is slower by the clock stands
+        verdict, reason = "cannot tell", f"its figures cannot be true: {wrong}"
     return Drafting(
         target=target,
         draft=draft,
@@ -210,16 +208,16 @@ def _no_sentence(arms: Sequence[Drafting]) -> str:
     )
 
 
+def card_names(on: Machine = HERE) -> str:
+    """The cards of a machine; "" without any."""
+    return ", ".join(card.name for card in cards(on))
+
+
 # The decided method in the unit of a role's server, so that its next residency uses it, and when to look at it again.
 
 _NOTE = patterns.compile(r"# Speculation: (.*)\n")
 _STARTED = patterns.compile(r"^ExecStart=(?:.*\\\n)*.*$", patterns.MULTILINE)
 _NEXT = " \\\n"
-
-
-def card_names(on: Machine = HERE) -> str:
-    """The cards of a machine; "" without any."""
-    return ", ".join(card.name for card in cards(on))
 
 
 def write_launch(unit: Path, on: Machine, choice: Choice, runs: Sequence[Run], model: str) -> None:

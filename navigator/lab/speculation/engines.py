@@ -226,14 +226,14 @@ class Counts:
 
 
 def sglang_meta(meta: Mapping[str, Any]) -> Counts:
-    """The counters in `meta_info` of an answer of /generate; names of two generations of SGLang.
+    """The counters in `meta_info` of an answer of /generate.
 
     `spec_num_proposed_drafts` is rounds × (draft tokens − 1), so a draft that was cut short counts as whole.
     """
-    histogram = meta.get("spec_correct_drafts_histogram") or meta.get("spec_accept_histogram")
+    histogram = meta.get("spec_correct_drafts_histogram")
     return Counts(
-        drafted=_int(meta.get("spec_num_proposed_drafts", meta.get("spec_draft_token_num"))),
-        accepted=_int(meta.get("spec_num_correct_drafts", meta.get("spec_accept_token_num"))),
+        drafted=_int(meta.get("spec_num_proposed_drafts")),
+        accepted=_int(meta.get("spec_num_correct_drafts")),
         rounds=_int(meta.get("spec_verify_ct")),
         positions=_positions(histogram) if isinstance(histogram, list) else (),
     )

@@ -28,22 +28,18 @@ class Engine(_Table):
     Attributes:
         kind: whose counters it has.
         command: what starts it; `{port}` is filled in. It must listen on 127.0.0.1.
-        target: name of the model in the results; or several, each with what `{target}` stands for in the command.
+        target: name of the model in the results.
         about: machine and models, in the owner's words.
         random_weights: the models are not trained; every result says so.
-        environment: variables on top of the caller's.
         ready_seconds: longest wait for the server.
-        answer_seconds: longest wait for an answer.
     """
 
     kind: EngineName
     command: _Words
-    target: str | dict[str, str]
+    target: str
     about: str = ""
     random_weights: bool = False
-    environment: dict[str, str] = {}
     ready_seconds: float = 900.0
-    answer_seconds: float = 600.0
 
 
 class Method(_Table):
@@ -63,11 +59,9 @@ class Prompts(_Table):
 
 
 class Design(_Table):
-    """How often: starts of the server for each method and length, runs of each prompt within a start, order."""
+    """How often the server is started for each method and length."""
 
     blocks: Annotated[int, Field(gt=0)] = 6
-    repeats: Annotated[int, Field(gt=0)] = 1
-    seed: int = 1
 
 
 class Plan(_Table):
@@ -91,59 +85,49 @@ class Plan(_Table):
 
     @property
     def arms(self) -> list[Start]:
-        """For each target, no speculation first, then every method at every length."""
-        target = self.engine.target
-        ways: list[tuple[str, int, list[str]]] = [("", 0, [])]
-        ways += [(method.name, gamma, method.arguments) for method in self.method for gamma in method.gammas]
+        """No speculation first, then every method at every length."""
         return [
-            Start(
-                *(name, method, gamma),
-                command=tuple(word.replace("{target}", model) for word in self.engine.command),
-                arguments=tuple(_with_gamma(word, gamma).replace("{target}", model) for word in arguments),
-            )
-            for name, model in (target if isinstance(target, dict) else {target: target}).items()
-            for method, gamma, arguments in ways
+            Start("", 0, ()),
+            *(
+                Start(method.name, gamma, tuple(_with_gamma(word, gamma) for word in method.arguments))
+                for method in self.method
+                for gamma in method.gammas
+            ),
         ]
 
     def order(self) -> list[tuple[int, Start]]:
-        """Every start: block by block, the arms of a block in an order of its own, always the same one for a seed."""
+        """Every start: block by block, the arms of a block in an order of its own, always the same one."""
         starts = []
         for block in range(self.design.blocks):
             arms = self.arms
-            random.Random(f"{self.design.seed}/{block}").shuffle(arms)
+            random.Random(block).shuffle(arms)
             starts += [(block, arm) for arm in arms]
         return starts
 
     @property
     def each(self) -> int:
         """Answers that are measured in one start."""
-        return len(self.prompts.kinds) * len(self.prompts.lengths) * self.design.repeats
+        return len(self.prompts.kinds) * len(self.prompts.lengths)
+
+    @property
+    def model(self) -> str:
+        """What SGLang's command names as the model; "" where it names none."""
+        words = itertools.pairwise(self.engine.command)
+        return next((two for one, two in words if one == "--model-path"), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One way to start the server of a target: a method at a length, or neither."""
+    """One way to start the server: a method at a length, or neither."""
 
-    target: str
     method: str
     gamma: int
-    command: tuple[str, ...]
     arguments: tuple[str, ...]
 
     @property
     def name(self) -> str:
         """For people."""
-        return f"{self.target}, {f'{self.method} γ={self.gamma}' if self.gamma else 'no speculation'}"
-
-    @property
-    def key(self) -> tuple[str, str, int]:
-        """As its rows name it."""
-        return self.target, self.method, self.gamma
-
-    @property
-    def model(self) -> str:
-        """What SGLang's command names as the model; "" where it names none."""
-        return next((two for one, two in itertools.pairwise(self.command) if one == "--model-path"), "")
+        return f"{self.method} γ={self.gamma}" if self.gamma else "no speculation"
 
 
 def _with_gamma(word: str, gamma: int) -> str:

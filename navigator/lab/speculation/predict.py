@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from navigator.model.errors import UsageError
 from navigator.model.timing import distinct_experts
@@ -108,8 +107,6 @@ BATCH_FORM_FLAW = (
     " acceptance, so it is no speed-up."
 )
 
-PRIOR: Literal["prior"] = "prior"
-
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -120,7 +117,7 @@ class Given:
         alpha: of one drafted token; or
         rate: accepted ÷ drafted, measured with drafts of `gamma`.
         gamma: draft length; None for the best of 1 to 16.
-        verify_cost: v; `PRIOR` takes it from the experts, None is 1.
+        verify_cost: v.
         experts, top_k: routed experts of a layer of a sparse model, and those a token uses.
         restart_seconds, speed: what switching costs, and tok/s without speculation.
     """
@@ -129,7 +126,7 @@ class Given:
     alpha: float | None = None
     rate: float | None = None
     gamma: int | None = None
-    verify_cost: float | Literal["prior"] | None = None
+    verify_cost: float = 1.0
     experts: int | None = None
     top_k: int | None = None
     restart_seconds: float | None = None
@@ -189,12 +186,7 @@ def _alpha(given: Given) -> float:
 
 def _at(given: Given, alpha: float, gamma: int) -> Prediction:
     needed = distinct_experts(gamma + 1, given.experts, given.top_k or 1) if given.experts else None
-    cost = 1.0 if given.verify_cost is None else given.verify_cost
-    if cost == PRIOR:
-        if needed is None or not given.top_k:
-            raise UsageError("A prior for v needs --experts and --top-k.")
-        # What a pass over γ + 1 tokens reads, relative to one token's reads, choices taken as independent.
-        cost = needed / given.top_k
+    cost = given.verify_cost
     gain = speedup(alpha, gamma, given.draft_cost, cost)
     tokens = None
     if given.restart_seconds is not None and given.speed is not None:

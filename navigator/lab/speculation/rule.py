@@ -89,7 +89,7 @@ def _answers(arms: Mapping[int, Sequence[Run]]) -> dict[object, dict[int, Steps]
         for run in runs:
             if run.windows:
                 steps = [(made, max(0.1, made - kept), seconds) for made, kept, seconds in run.windows]
-                found.setdefault((run.prompt, run.prompt_tokens, run.repeat), {})[gamma] = steps
+                found.setdefault((run.prompt, run.prompt_tokens), {})[gamma] = steps
     return found
 
 

@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     import httpx
 
 _WARM_TOKENS = 32
+_ANSWER_SECONDS = 600.0
 
 Report = Callable[[str], None]
 
 
-def measure(plan: Plan, out: Path, report: Report, *, most_starts: int | None = None) -> int:
-    """Measure what is missing in `out`; returns how many starts of the plan are still to do.
+def measure(plan: Plan, out: Path, report: Report) -> None:
+    """Measure what is missing in `out`.
 
     Args:
         plan: what to measure.
         out: the results; continued where they are of this plan.
         report: told of each start, in one line.
-        most_starts: stop after so many.
 
     Raises:
         Conflict: the results are of another plan.
@@ -53,8 +53,8 @@ def measure(plan: Plan, out: Path, report: Report, *, most_starts: int | None = 
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     done = finished(out, plan)
-    left = [(block, arm) for block, arm in plan.order() if (block, *arm.key) not in done]
-    for number, (block, arm) in enumerate(left[:most_starts], 1):
+    left = [(block, arm) for block, arm in plan.order() if (block, arm.method, arm.gamma) not in done]
+    for number, (block, arm) in enumerate(left, 1):
         began = time.monotonic()
         with _running(plan.engine, arm, out) as server:
             rows = list(_measured(plan, server, block, arm))
@@ -64,11 +64,10 @@ def measure(plan: Plan, out: Path, report: Report, *, most_starts: int | None = 
         report(
             f"{len(done) + number} of {len(plan.order())}: block {block + 1}, {arm.name}: {speed:.1f} tok/s ({took:.0f} s)"
         )
-    return max(0, len(left) - (len(left) if most_starts is None else most_starts))
 
 
-def finished(out: Path, plan: Plan) -> set[tuple[int, str, str, int]]:
-    """The starts whose results are all there: block, target, method, length. Lines of a start that was cut off are removed.
+def finished(out: Path, plan: Plan) -> set[tuple[int, str, int]]:
+    """The starts whose results are all there: block, method, length. Lines of a start that was cut off are removed.
 
     Raises:
         Conflict: the results are of another plan.
@@ -82,7 +81,7 @@ def finished(out: Path, plan: Plan) -> set[tuple[int, str, str, int]]:
             f"{out} holds the results of another plan, or of this one before it was changed.",
             hint="Name another file with --out, or move this one away.",
         )
-    starts = [(int(row["block"]), row["target"], row["draft"], row["gamma"]) for row in rows]
+    starts = [(int(row["block"]), row["draft"], row["gamma"]) for row in rows]
     counts = Counter(starts)
     done = {start for start, count in counts.items() if count == plan.each}
     kept = [row for row, start in zip(rows, starts, strict=True) if start in done]
@@ -97,16 +96,14 @@ def _measured(plan: Plan, server: Server, block: int, arm: Start) -> Iterator[di
     # The first answer pays for what is made once: graphs, caches, page faults.
     server.answer(prompts[0][2], _WARM_TOKENS)
     for kind, length, ids in prompts:
-        for repeat in range(plan.design.repeats):
-            answer = server.answer(ids, plan.prompts.answer_tokens)
-            yield _run_row(plan, arm, answer) | {
-                "prompt": kind,
-                "prompt_tokens": length,
-                "block": str(block),
-                "repeat": repeat,
-                "version": version,
-                "card": card_names(),
-            }
+        answer = server.answer(ids, plan.prompts.answer_tokens)
+        yield _run_row(plan, arm, answer) | {
+            "prompt": kind,
+            "prompt_tokens": length,
+            "block": str(block),
+            "version": version,
+            "card": card_names(),
+        }
 
 
 def _prompts(plan: Plan, server: Server) -> Iterator[tuple[str, int, list[int]]]:
@@ -124,7 +121,7 @@ def _prompts(plan: Plan, server: Server) -> Iterator[tuple[str, int, list[int]]]
 def _run_row(plan: Plan, arm: Start, answer: Answer) -> dict[str, Any]:
     counts = answer.counts
     return {
-        "target": arm.target,
+        "target": plan.engine.target,
         "draft": arm.method,
         "gamma": arm.gamma,
         "speed": answer.tokens / answer.seconds,
@@ -152,22 +149,21 @@ def _running(engine: Engine, arm: Start, out: Path) -> Iterator[Server]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    words = [word.replace("{port}", str(port)) for word in arm.command]
+    words = [word.replace("{port}", str(port)) for word in engine.command]
     with log.open("wb") as stream:
         # Kept: what it starts ends with this command, however that ends. Left behind, it would hold the GPU's memory.
         process = start(
             [*words, *arm.arguments],
             stdout=stream,
             stderr=stream,
-            env=os.environ | engine.environment,
             kept=True,
         )
     try:
         # Loopback: a proxy in the environment has no business here.
         with httpx.Client(
-            base_url=f"http://127.0.0.1:{port}", timeout=engine.answer_seconds, trust_env=False
+            base_url=f"http://127.0.0.1:{port}", timeout=_ANSWER_SECONDS, trust_env=False
         ) as http:
-            _wait(process, http, engine.ready_seconds, log, arm)
+            _wait(process, http, engine, log, arm)
             yield kind(http)
     except httpx.HTTPError as error:
         raise MissingPart(
@@ -178,10 +174,10 @@ def _running(engine: Engine, arm: Start, out: Path) -> Iterator[Server]:
         process.end()
 
 
-def _wait(process: Process, http: httpx.Client, seconds: float, log: Path, arm: Start) -> None:
+def _wait(process: Process, http: httpx.Client, engine: Engine, log: Path, arm: Start) -> None:
     import httpx
 
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + engine.ready_seconds
     while process.poll() is None and time.monotonic() < deadline:
         with contextlib.suppress(httpx.HTTPError):
             if http.get("/health", timeout=30).status_code == 200:
@@ -189,12 +185,12 @@ def _wait(process: Process, http: httpx.Client, seconds: float, log: Path, arm: 
         time.sleep(0.1)
     if error := process.start_error():
         raise MissingPart(
-            f"{arm.command[0]} cannot be started: {os.strerror(error)}.", hint="Correct the plan."
+            f"{engine.command[0]} cannot be started: {os.strerror(error)}.", hint="Correct the plan."
         )
     why = (
         f"ended with {process.returncode}"
         if process.poll() is not None
-        else f"was not ready after {seconds:.0f} s"
+        else f"was not ready after {engine.ready_seconds:.0f} s"
     )
     raise MissingPart(
         f"The server for {arm.name} {why}. Its last words: {_last_words(log)}", hint=f"Its log: {log}"
@@ -211,15 +207,11 @@ RANDOM = "The models have random weights: this tries the method, it says nothing
 
 def note_progress(record: Recorder, plan: Plan, results: Path) -> None:
     """Count the starts that are done, decide from them as far as that can be done."""
-    record.progress(len(finished(results, plan)), len(plan.order()), "starts")
+    record.progress(len(finished(results, plan)), len(plan.order()))
     if not results.exists():
         return
-    runs = read_runs(results).runs
-    sentences = []
-    for target in dict.fromkeys(run.target for run in runs):
-        try:
-            sentences.append(decide([run for run in runs if run.target == target]).sentence)
-        except MissingPart as missing:
-            sentences.append(f"Nothing is decided yet. {missing.message}")
-    random = RANDOM if plan.engine.random_weights else ""
-    record.decided(" ".join(dict.fromkeys(sentences)), simulated=random)
+    try:
+        sentence = decide(read_runs(results).runs).sentence
+    except MissingPart as missing:
+        sentence = f"Nothing is decided yet. {missing.message}"
+    record.decided(sentence, simulated=RANDOM if plan.engine.random_weights else "")

@@ -79,7 +79,6 @@ class Run(BaseModel):
     arguments: tuple[str, ...] = ()
     positions: tuple[int, ...] = ()
     windows: tuple[tuple[float, float, float], ...] = ()
-    repeat: Number | None = None
 
     @property
     def speculated(self) -> bool:
@@ -123,12 +122,8 @@ class RunTable:
     unused: tuple[str, ...] = ()
 
 
-def read_runs(path: Path, named: Mapping[str, str] | None = None) -> RunTable:
-    """Read a CSV file, or JSON lines with the same names.
-
-    Args:
-        path: the file; its first line names the columns.
-        named: field → column, where the names are not among `COLUMNS`.
+def read_runs(path: Path) -> RunTable:
+    """Read a CSV file, whose first line names the columns, or JSON lines with the same names.
 
     Raises:
         UsageError: the file cannot be read, or lacks the model or the speed.
@@ -141,7 +136,7 @@ def read_runs(path: Path, named: Mapping[str, str] | None = None) -> RunTable:
         raise UsageError(f"{path} cannot be read: {error}.") from error
     rows = list((_json_rows if path.suffix in (".jsonl", ".ndjson") else _csv_rows)(text, path))
     heads = list(dict.fromkeys(name for _, row in rows for name in row))
-    columns = _columns(heads, named or {})
+    columns = _columns(heads)
     runs: list[Run] = []
     bad: list[BadRow] = []
     for line, row in rows:
@@ -180,23 +175,18 @@ def _json_rows(text: str, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield line, row
 
 
-def _columns(heads: Sequence[str], named: Mapping[str, str]) -> dict[str, str]:
-    for name, column in named.items():
-        if name not in COLUMNS or column not in heads:
-            raise UsageError(
-                f"--column {name}={column} does not fit this file.",
-                hint=f"Fields: {', '.join(COLUMNS)}. Columns: {', '.join(map(safe_line, heads))}.",
-            )
+def _columns(heads: Sequence[str]) -> dict[str, str]:
     lowered = {head.strip().lower(): head for head in heads}
-    columns = dict(named)
+    columns: dict[str, str] = {}
     for name, spellings in COLUMNS.items():
         found = next((lowered[spelling] for spelling in spellings if spelling in lowered), None)
         if found is not None and found not in columns.values():
             columns.setdefault(name, found)
     if missing := {"target", "speed"} - columns.keys():
+        known = "; ".join(f"{name} is {', '.join(COLUMNS[name])}" for name in sorted(missing))
         raise UsageError(
             f"No column of this file is its {' or '.join(sorted(missing))}.",
-            hint=f"Name it: --column {min(missing)}=COLUMN. Columns: {', '.join(map(safe_line, heads))}.",
+            hint=f"Rename a column: {known}. Columns: {', '.join(map(safe_line, heads))}.",
         )
     return columns
 

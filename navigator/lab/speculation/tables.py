@@ -203,10 +203,9 @@ def _shares(group: Sequence[Run], rounds: float | None) -> tuple[float, ...]:
 # Every finding carries its arithmetic in words, so that a reader can redo it. Severities:
 #
 # - impossible: no engine can do this; a counter, a clock or a label is wrong;
-# - mismatch: figures are compared that were not measured alike, or that contradict one another;
-# - caution: true perhaps, but it does not show what it may be read to show.
+# - mismatch: figures are compared that were not measured alike.
 
-Severity = Literal["impossible", "mismatch", "caution"]
+Severity = Literal["impossible", "mismatch"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +313,7 @@ def counters_disagree(runs: Sequence[Run]) -> Iterable[TableFault]:
 
 
 def measured_differently(runs: Sequence[Run]) -> Iterable[TableFault]:
-    """Baseline and speculated runs of other prompts or other lengths."""
+    """Speculated runs without a baseline, or with one of other prompts."""
     for target in dict.fromkeys(run.target for run in runs if run.speculated):
         plain = [run for run in runs if run.target == target and not run.speculated]
         drafted = [run for run in runs if run.target == target and run.speculated]
@@ -338,31 +337,6 @@ def measured_differently(runs: Sequence[Run]) -> Iterable[TableFault]:
                 f" {others}. No baseline was measured on those.",
                 tuple(run.line for run in apart),
             )
-        sizes = [
-            statistics.median([run.tokens for run in group if run.tokens] or [0])
-            for group in (plain, drafted)
-        ]
-        if all(sizes) and abs(sizes[0] / sizes[1] - 1) > 0.05:
-            yield TableFault(
-                "other lengths of answers",
-                "mismatch",
-                target,
-                f"Runs without speculation wrote {sizes[0]:g} tokens (median), runs with it {sizes[1]:g}. Speed falls with"
-                " the length of the context; write a fixed number, past the end of the answer.",
-            )
-
-
-def not_replicated(runs: Sequence[Run]) -> Iterable[TableFault]:
-    """Repeats within one start of the server say nothing about the next start."""
-    if any(run.speculated for run in runs) and len({run.block for run in runs}) < 2:
-        yield TableFault(
-            "no restarts",
-            "caution",
-            "all runs",
-            "The table does not say which start of the server a run belongs to, or knows only one. Between starts the same"
-            " configuration has been seen to move by several points while repeats within a start agree to a fraction of one,"
-            " so the scatter of these repeats is no error of the speed-up.",
-        )
 
 
 CHECKS: tuple[Callable[[Sequence[Run]], Iterable[TableFault]], ...] = (
@@ -370,7 +344,6 @@ CHECKS: tuple[Callable[[Sequence[Run]], Iterable[TableFault]], ...] = (
     drafts_too_fast,
     counters_disagree,
     measured_differently,
-    not_replicated,
 )
 """Every check; one more is one function and one line."""
 
@@ -378,5 +351,4 @@ CHECKS: tuple[Callable[[Sequence[Run]], Iterable[TableFault]], ...] = (
 def findings(runs: Sequence[Run]) -> list[TableFault]:
     """Everything that the checks find, the impossible first."""
     found = [finding for check in CHECKS for finding in check(runs)]
-    order: tuple[Severity, ...] = ("impossible", "mismatch", "caution")
-    return sorted(found, key=lambda finding: order.index(finding.severity))
+    return sorted(found, key=lambda finding: finding.severity)

@@ -105,16 +105,6 @@ class VerdictReads(Queries):
             since,
         )
 
-    def again_counts(self) -> tuple[int, int]:
-        """First revisions that were reviewed: how many, and how many were sent back again."""
-        again = FIRST.replace("a.round = 0", "a.round = 1")
-        (row,) = self._all(
-            f"SELECT count(*) AS n, total(r.verdict = 'REVISE') AS revise FROM proposals a"
-            f"{again} AND {_READ}",
-            "",
-        )
-        return int(row["n"]), int(row["revise"])
-
     def variant_verdicts(self, since: str = "") -> int:
         """First verdicts on further variants of a task, which no rate counts."""
         return int(

@@ -17,7 +17,7 @@ from navigator.actions.base import Verb, read_card
 from navigator.actions.deciding import Decide, Pinned, Reject, SendBack, Undo, decided
 from navigator.actions.notes import KeepComment, MarkSeen
 from navigator.actions.reviews import RequestFix
-from navigator.actions.split import KeepTests, Split
+from navigator.actions.split import Split
 from navigator.actions.tasks import PutAway
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
@@ -464,18 +464,6 @@ class ReviewScreen(NavScreen):
         """Have it read next, or by the final model."""
         if self.shown is not None:
             self._start_deciding(partial(escalate, self.app, self.shown.id, self.shown.tree))
-
-    def action_keep_tests(self) -> None:
-        """Make a proposal of this one and the tests of its findings that pass on it."""
-        self._start_deciding(self._keep_tests)
-
-    async def _keep_tests(self) -> None:
-        shown = self.shown
-        if shown is None:
-            return
-        done = await perform(self.app, KeepTests(proposal=shown.id, tree=shown.tree))
-        if done is not None:
-            self.open(done.data["proposals"][0]["id"])
 
     # Choosing hunks: a choice is kept while other proposals are shown
 
