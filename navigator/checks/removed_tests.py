@@ -40,7 +40,6 @@ class Tests:
     bodies: Counter[str] = field(default_factory=Counter)
     by_name: dict[str, str] = field(default_factory=dict)
     off: Counter[str] = field(default_factory=Counter)
-    loose: int = 0
 
     def add(self, name: str, asserts: int, body: str) -> None:
         """Note one test; a second one of the same name takes the first one's place, as in a run."""
@@ -90,9 +89,6 @@ def _compared(before: Tests, after: Tests, names: Counter[str], bodies: Counter[
     fewer = [name for name, count in before.tests.items() if after.tests.get(name, count) < count]
     if fewer:
         yield f"takes assertions out of {_list(fewer)}"
-    lost = before.loose - after.loose
-    if lost > 0 and not gone and not fewer:
-        yield f"removes {plural(lost, 'assertion')}"
     off = list((after.off - before.off).elements())
     if off:
         yield f"switches tests off: {_list(sorted(set(off)))}"
@@ -142,8 +138,6 @@ def _walk_python(body: Sequence[ast.stmt], above: str, found: Tests) -> None:
             if statement.name.startswith("test"):
                 reached = _reached(statement.body)
                 found.add(f"{above}{statement.name}", sum(map(_asserted, reached)), _shape(statement.body))
-            else:
-                found.loose += sum(map(_asserted, statement.body))
         elif isinstance(statement, ast.If | ast.Try | ast.With):
             if (
                 isinstance(statement, ast.If)
@@ -251,7 +245,6 @@ def _by_patterns(text: str, rules: _Language) -> Tests:
         for match in rules.test.finditer(code)
     ]
     ends = [*(start for start, _ in places[1:]), len(code)][: len(places)]
-    found.loose = len(rules.asserts.findall(code[: places[0][0]] if places else code))
     for (start, name), end in zip(places, ends, strict=True):
         body = code[start:end]
         shape = " ".join(body.replace(name, "", 1).split())

@@ -14,7 +14,7 @@ import click
 
 from navigator.actions.wire import NoConductor
 from navigator.cli import output
-from navigator.cli.command import AtLeast1, Commands, Value, command, given
+from navigator.cli.command import Commands, Value, command, given
 from navigator.cli.session import (
     confirmed,
     live_status,
@@ -284,15 +284,10 @@ def _say_ended(made: Swap | SwapResult) -> None:
 
 
 @command()
-def log(*, limit: AtLeast1 = 20) -> None:
-    """List the newest swaps: phases in seconds, why one failed, how much of the weights was in memory, and what was
-    done meanwhile.
-
-    Args:
-        limit: Number of swaps.
-    """
+def log() -> None:
+    """List the 20 newest swaps: phases in seconds, why one failed, and how much of the weights was in memory."""
     with reading() as store:
-        found, rehearsal = store.swaps(limit), store.rehearsal
+        found, rehearsal = store.swaps(20), store.rehearsal
     output.show({"swaps": found, "rehearsal": rehearsal}, lambda _: _show_log(found))
 
 

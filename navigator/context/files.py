@@ -16,7 +16,7 @@ from typing import Any
 
 from navigator.context.tags import READ_LIMIT, VERSION, call_grammar, language_of, tags
 from navigator.git.private import PrivateRepo
-from navigator.git.runner import GitError, TreeEntry
+from navigator.git.runner import TreeEntry
 from navigator.git.source import TreeSource
 from navigator.model.json_text import read_json
 from navigator.process.bounded import WorkerLost
@@ -76,10 +76,8 @@ def read_files(source: TreeSource, cache: TagCache) -> tuple[MapFile, ...]:
         fresh = dict(_parse(source.private, missing, entries))
         cache.put(fresh.items())
         tags |= fresh
-    absent = {"out": "its content is not in the repository"}
     return tuple(
-        _file(path, entries[path].size, tags.get(keys[path], absent) if path in keys else None)
-        for path in paths
+        _file(path, entries[path].size, tags[keys[path]] if path in keys else None) for path in paths
     )
 
 
@@ -111,18 +109,10 @@ def _parse(
 def _batch_contents(
     private: PrivateRepo, batch: Mapping[str, str], entries: Mapping[str, TreeEntry]
 ) -> tuple[list[str], list[str], list[bytes]]:
-    """Keys, languages and contents of those files of a batch that are there."""
-    try:
-        blobs = private.read_blobs(entries[path].sha for path in batch.values())
-    except GitError:
-        # One of them is not there (a partial clone, a damaged repository): the others are, and are shown.
-        blobs = {}
-        for path in batch.values():
-            with contextlib.suppress(GitError):
-                blobs |= private.read_blobs([entries[path].sha])
-    there = {key: path for key, path in batch.items() if entries[path].sha in blobs}
-    contents = [blobs[entries[path].sha] for path in there.values()]
-    return list(there), [language_of(path) for path in there.values()], contents
+    """Keys, languages and contents of the files of a batch."""
+    blobs = private.read_blobs(entries[path].sha for path in batch.values())
+    contents = [blobs[entries[path].sha] for path in batch.values()]
+    return list(batch), [language_of(path) for path in batch.values()], contents
 
 
 def _parse_file(key: str, language: str, data: bytes) -> tuple[str, dict[str, Any]]:

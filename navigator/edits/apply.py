@@ -92,6 +92,8 @@ class _Application:
                 if block.path in self.tree.entries:
                     self.tree.entries[block.path].failed.append(block.number)
         changes = self._finish()
+        if self.edits and not changes and not self.problems:
+            self._problem(BlockRefused("cancelled_out"), "", 0)
         if self.problems:
             ordered = sorted(self.problems, key=lambda problem: problem.block)
             return Applied({}, (), tuple(ordered[:MAX_PROBLEMS]))
@@ -137,7 +139,7 @@ class _Application:
 
     def _set(self, entry: Entry, text: TextFile, block: Block, rung: Rung) -> None:
         entry.text = text
-        entry.gone, entry.moved = "", False
+        entry.gone = ""
         entry.blocks.append(block.number)
         self.edits.append(AppliedEdit(path=entry.path, rung=rung))
 
@@ -153,10 +155,7 @@ class _Application:
         target = block.target
         if target == block.path:
             raise BlockRefused("same_path")
-        try:
-            self._require_path(target)
-        except BlockRefused as refused:
-            raise BlockRefused("new_path", path=quote(target), said=refused.message) from None
+        self._require_path(target)
         there = self.tree.entry(target)
         if there.text is not None or there.refusal:
             raise BlockRefused("new_path_exists", path=quote(target))
@@ -166,7 +165,7 @@ class _Application:
         except BlockRefused:
             entry.text = text
             raise
-        entry.gone, entry.moved = f"was renamed to {quote(target)} by block {block.number}", True
+        entry.gone = f"was renamed to {quote(target)} by block {block.number}"
         entry.blocks.append(block.number)
         there.mode, there.origin = entry.mode, entry.origin
         self.edits.append(AppliedEdit(path=entry.path, rung=Rung.RENAME))
@@ -227,7 +226,7 @@ class _Application:
         refusals.check_new_text(block, old or TextFile(), (), content)
         text = whole_text(old or TextFile(), content)
         if old is not None and text.encode() == old.encode():
-            raise BlockRefused("empty_already")
+            raise BlockRefused("same_content")
         self._set(entry, text, block, Rung.NEW_FILE)
 
     def _resolve(
@@ -257,8 +256,7 @@ class _Application:
         """An empty SEARCH, or one of blank lines, where the file has content."""
         if whole_text(text, content).encode() == text.encode():
             raise BlockRefused("has_content")
-        made = f" Block {entry.blocks[-1]} wrote it." if entry.blocks else ""
-        raise BlockRefused("exists", lines=plural(len(text.lines), "line"), made=made)
+        raise BlockRefused("exists", lines=plural(len(text.lines), "line"))
 
     # The result ---------------------------------------------------------------------------------------------
 
@@ -301,13 +299,9 @@ def _blank_tail(lines: Sequence[str]) -> int:
 
 
 def _change_of(entry: Entry, grammars: GrammarGate) -> FileChange | None:
-    """What becomes of one path; None where only its name went on to another."""
+    """What becomes of one path; None where the answer made the file and then took it away."""
     if entry.text is None:
-        if entry.base is not None:
-            return FileChange(None)
-        if entry.moved:
-            return None
-        raise BlockRefused("made_and_deleted")
+        return None if entry.base is None else FileChange(None)
     data = entry.text.encode()
     if data == entry.base:
         raise BlockRefused("cancelled_out")

@@ -179,7 +179,6 @@ class Entry:
         origin: the base bytes its text came from, over renames; None for a new file.
         refusal: why it cannot be edited at all, as a sentence; "" for an ordinary file.
         gone: how it went, as a clause: "was deleted by block 2"; "" where it did not.
-        moved: it went by renaming.
         blocks: the blocks that changed it.
         failed: the blocks that should have.
     """
@@ -191,7 +190,6 @@ class Entry:
     origin: bytes | None = None
     refusal: str = ""
     gone: str = ""
-    moved: bool = False
     blocks: list[int] = field(default_factory=list)
     failed: list[int] = field(default_factory=list)
 

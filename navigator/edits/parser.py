@@ -239,7 +239,7 @@ class _Parser:
         end = self._until(i + 1, lambda line: (closer(line) or opener(line) or ("", 0))[1] == length)
         closing = closer(self.lines[end]) if end < len(self.lines) else None
         if closing is None:
-            self._unclosed(i, end, path, kind, length)
+            self._unclosed(end, path, kind, length)
             return self._leave(i, end)
         self._take(i, end + 1)
         self._add(i, end, path, kind, length, closed_by=closing == (CLOSING_WORD[kind], length))
@@ -270,19 +270,12 @@ class _Parser:
         self._take(i, i + 1 + len(body) + closed)
         return i + 1 + len(body) + closed
 
-    def _unclosed(self, i: int, end: int, path: str, kind: BlockKind, length: int) -> None:
-        expected = quote(f"{'>' * length} {CLOSING_WORD[kind]}")
-        where = (
-            "The answer ends"
-            if end == len(self.lines)
-            else f"The next block begins (line {end + 1} of the answer)"
-        )
-        near = next((k for k in range(i + 1, end) if near_closer(self.lines[k])), None)
-        why = BlockRefused("unclosed", where=where, closer=expected)
-        if near is not None:
-            line = quote(self.lines[near])
-            why = BlockRefused("no_closer", where=where, closer=expected, number=near + 1, line=line)
-        self._problem(path, why)
+    def _unclosed(self, end: int, path: str, kind: BlockKind, length: int) -> None:
+        where = f"The next block begins (line {end + 1} of the answer)"
+        if end == len(self.lines):
+            where = "The answer ends"
+        closing = quote(f"{'>' * length} {CLOSING_WORD[kind]}")
+        self._problem(path, BlockRefused("unclosed", where=where, closer=closing))
 
     def _add(self, i: int, end: int, path: str, kind: BlockKind, length: int, *, closed_by: bool) -> None:
         """Take a closed block in, or say what is wrong with it."""
@@ -296,10 +289,9 @@ class _Parser:
         elif self.marker == 9 and length != 9:
             why = BlockRefused("nine_characters", opener=quote(f"{'<' * 9} {kind.value}"))
         elif not path:
-            before = f" The line above it closes block {self.count - 1}."
-            why = BlockRefused("no_path", previous=before if self.count > 1 and self.floor else "")
+            why = BlockRefused("no_path")
         elif kind is BlockKind.SEARCH and not block.dividers():
-            why = _no_divider(block)
+            why = BlockRefused("no_divider", divider=quote("=" * length), length=_NUMBER_WORDS[length])
         elif kind is BlockKind.DELETE and filled:
             why = BlockRefused("delete_with_lines")
         elif kind is BlockKind.RENAME and len(filled) != 1:
@@ -341,13 +333,3 @@ class _Parser:
                 reason = next((text for text in rest if text and not is_fence(text)), "")
         text = patterns.sub(r"\n{3,}", "\n\n", "\n".join(prose)).strip()
         return reason, text
-
-
-def _no_divider(block: Block) -> BlockRefused:
-    near = next((line for line in block.body if len(line.strip()) >= 3 and set(line.strip()) == {"="}), None)
-    return BlockRefused(
-        "no_divider",
-        divider=quote("=" * block.marker),
-        length=_NUMBER_WORDS[block.marker],
-        near=f" {quote(near)} is none: it has another length or is indented." if near is not None else "",
-    )

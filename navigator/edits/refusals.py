@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
-from functools import lru_cache
 from pathlib import PurePosixPath
 
 from navigator.checks.syntax import omission_in
@@ -15,15 +14,7 @@ from navigator.edits.overlay import Entry, TextFile
 from navigator.edits.parser import Block, BlockKind, is_conflict, is_divider, is_fence
 from navigator.edits.paths import BlockRefused, did_you_mean, listed, numbered_lines, quote
 from navigator.model import patterns
-from navigator.model.states import Rung
 from navigator.model.text import plural
-
-_ON_RUNG = {
-    Rung.EXACT: "",
-    Rung.TRAILING_WHITESPACE: " (trailing whitespace aside)",
-    Rung.INDENT: " (with another indent)",
-    Rung.UNICODE: " (typographic characters aside)",
-}
 
 
 def counting(entry: Entry) -> str:
@@ -38,7 +29,7 @@ def _blocks(numbers: Sequence[int]) -> str:
 def ambiguous(entry: Entry, match: SearchMatch) -> BlockRefused:
     """SEARCH occurs more than once: the line numbers."""
     lines = listed([start + 1 for start in match.starts])
-    return BlockRefused("ambiguous", rung=_ON_RUNG[match.rung], lines=lines, counting=counting(entry))
+    return BlockRefused("ambiguous", lines=lines, counting=counting(entry))
 
 
 def no_match(entry: Entry, lines: Sequence[str], search: Sequence[str], *, brief: bool) -> str:
@@ -99,12 +90,9 @@ def syntax(text: TextFile, said: str, blocks: Sequence[int]) -> BlockRefused:
 
 _MIN_RATIO = 0.5
 _MAX_CANDIDATES = 6
-_MAX_RATED_LINES = 60
-_MAX_RATED_WIDTH = 120
+_MAX_RATED_LINES = 20
+_MAX_RATED_WIDTH = 80
 """Lines and columns of a candidate that its likeness is measured on: `difflib` is cubic at worst."""
-
-_OTHER_INDENT = 0.9
-"""What a line counts that differs in its whitespace only."""
 
 _MAX_SCANNED = 10_000
 """Lines of a file among which one like the longest line of SEARCH is sought."""
@@ -143,24 +131,12 @@ def find_closest(lines: Sequence[str], search: Sequence[str]) -> Closest | None:
 
 
 def _likeness(window: Sequence[str], search: Sequence[str]) -> float:
-    """How like SEARCH some lines are, from 0 to 1: whole lines first, then characters where lines replace lines."""
+    """How like SEARCH some lines are, from 0 to 1, indents aside."""
     there, wanted = (
-        [line[:_MAX_RATED_WIDTH] for line in lines[:_MAX_RATED_LINES]] for lines in (window, search)
+        "\n".join(line.strip()[:_MAX_RATED_WIDTH] for line in lines[:_MAX_RATED_LINES])
+        for lines in (window, search)
     )
-    stripped = [line.strip() for line in there], [line.strip() for line in wanted]
-    alike = 0.0
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, *stripped, autojunk=False).get_opcodes():
-        if tag in {"equal", "replace"}:
-            for a, b in zip(there[i1:i2], wanted[j1:j2], strict=False):
-                alike += _line_likeness(a, b) * (len(a) + len(b) + 2)
-    return alike / sum(len(line) + 1 for line in (*there, *wanted))
-
-
-@lru_cache(maxsize=10_000)
-def _line_likeness(a: str, b: str) -> float:
-    if a.strip() == b.strip():
-        return 1.0 if a == b else _OTHER_INDENT
-    return SequenceMatcher(None, a, b, autojunk=False).ratio()
+    return SequenceMatcher(None, there, wanted, autojunk=False).ratio()
 
 
 def _candidates(lines: Sequence[str], search: Sequence[str]) -> list[int]:
@@ -292,15 +268,9 @@ def _refuse_markers(block: Block, old: Sequence[str], new: Sequence[str]) -> Non
 
 def _stray_divider(block: Block, known: set[str], new: Sequence[str]) -> str | None:
     """A divider at either end of the new text is one too many, unless it underlines a heading."""
-    if not new:
-        return None
-    if is_divider(new[0], block.marker) and new[0] not in known:
-        return new[0]
-    if not is_divider(new[-1], block.marker) or new[-1] in known:
-        return None
-    prose = PurePosixPath(block.path).suffix.lower() in _PROSE
-    title = new[-2].strip() if len(new) > 1 else ""
-    return None if prose and 0 < len(title) <= block.marker + 2 else new[-1]
+    title = new[-2].strip() if len(new) > 1 and PurePosixPath(block.path).suffix.lower() in _PROSE else ""
+    ends = new[:1] if 0 < len(title) <= block.marker + 2 else (*new[:1], *new[-1:])
+    return next((line for line in ends if is_divider(line, block.marker) and line not in known), None)
 
 
 def _refuse_unwritable(block: Block, file: TextFile, old: Sequence[str], new: Sequence[str]) -> None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from navigator.checks.syntax import GrammarGate
 from navigator.context.faults import first_odd
 from navigator.context.tags import LANGUAGES, language_of
-from navigator.process import bounded
 
 SOURCES = {
     "a.js": "const a = { b: [1, 2] };\nfunction f(x) {\n  return x.map((y) => `{${y}(`) || /[({]/.test('(');\n}\n",
@@ -121,35 +118,3 @@ def test_what_a_grammar_may_not_know_and_what_is_not_its_matter_passes(
     gate: GrammarGate, path: str, before: str, after: str
 ) -> None:
     assert gate.new_fault(path, before.encode(), after.encode()) is None
-
-
-def test_no_process_starts_for_files_without_a_grammar_or_without_a_change(gate: GrammarGate) -> None:
-    bounded.close_idle()
-    for path in ("a.py", "README.md", "a.json", "Makefile"):
-        assert gate.new_fault(path, b"a\n", b"b (\n") is None
-    assert gate.new_fault("a.go", b"package (\n", b"package (\n") is None
-    assert not bounded._idle
-    assert gate.new_fault("a.go", b"package a\n", b"package a\nfunc {\n") is not None
-    assert bounded._idle
-
-
-def test_a_large_file_is_not_judged(gate: GrammarGate) -> None:
-    text = b"package a\n" + b"var a = 1\n" * 50_000
-    assert gate.new_fault("a.go", text, text + b"func {\n") is None
-
-
-@given(
-    language=st.sampled_from(sorted(LANGUAGES)),
-    text=st.lists(
-        st.sampled_from(
-            ["(", ")", "{", "}", "[", "]", '"', "'", "`", "/", "#if a\n", "#endif\n", "\n", "é", 'r#"']
-        )
-    ),
-)
-@settings(max_examples=100, deadline=None)
-def test_brackets_are_counted_in_any_text(language: str, text: list[str]) -> None:
-    data = "".join(text).encode()
-    odd = first_odd(language, data)
-    if odd is not None:
-        line, column, _ = odd
-        assert data.decode().split("\n")[line - 1][column - 1] in "(){}[]"

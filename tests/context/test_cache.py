@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from navigator.context import files as caches
 from navigator.context.files import TagCache
 
 TAGS = {"lines": 1, "defs": [["f", 1, 1, "def f():"]]}
@@ -39,15 +38,6 @@ def test_a_damaged_row_counts_as_absent(tmp_path: Path) -> None:
     assert cache.get(["a", "b"]) == {"b": TAGS}
 
 
-def test_another_version_of_the_extraction_is_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cache = TagCache(tmp_path / "map.sqlite")
-    cache.put([("a", TAGS)])
-    monkeypatch.setattr(caches, "VERSION", caches.VERSION + 1)
-    assert cache.get(["a"]) == {}
-
-
 def test_it_stays_within_its_size_and_drops_what_was_read_first(tmp_path: Path) -> None:
     cache = TagCache(tmp_path / "map.sqlite", most_rows=5)
     cache.put((f"old{n}", TAGS) for n in range(5))
@@ -60,20 +50,3 @@ def test_where_it_cannot_be_kept_nothing_fails(tmp_path: Path) -> None:
     cache = TagCache(tmp_path / "no" / "such" / "folder" / "map.sqlite")
     cache.put([("a", TAGS)])
     assert cache.get(["a"]) == {}
-
-
-def test_a_process_that_holds_it_is_not_waited_for_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(caches, "_WAIT_SECONDS", 0.05)
-    cache = TagCache(tmp_path / "map.sqlite")
-    cache.put([("a", TAGS)])
-    holder = sqlite3.connect(tmp_path / "map.sqlite", isolation_level=None)
-    holder.execute("BEGIN EXCLUSIVE")
-    try:
-        assert cache.get(["a"]) == {}
-        cache.put([("b", TAGS)])
-    finally:
-        holder.execute("ROLLBACK")
-        holder.close()
-    assert cache.get(["a", "b"]) == {"a": TAGS}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.context.tags import LANGUAGES, PARSE_LIMIT, extract, language_of, parts, stem
+from navigator.context.tags import LANGUAGES, extract, language_of, parts, stem
 
 SAMPLES = {
     "python": (
@@ -75,27 +72,11 @@ def test_a_file_without_grammar_takes_part_by_its_words() -> None:
     assert tags["defs"] == [] and not tags["parsed"]
 
 
-def test_a_huge_file_is_not_parsed() -> None:
-    tags = extract("python", b"def f(): pass\n" * (PARSE_LIMIT // 14 + 1))
-    assert tags["defs"] == [] and tags["terms"]
-
-
 @given(st.sampled_from(sorted(LANGUAGES)), st.binary(max_size=400))
 def test_no_bytes_break_extraction(language: str, data: bytes) -> None:
     tags = extract(language, data)
     assert all(times > 0 for times in tags["refs"].values())
     assert all(1 <= first <= last for _, first, last, _ in tags["defs"])
-
-
-def test_one_grammar_is_loaded_at_a_time() -> None:
-    code = (
-        "import sys; from navigator.context import repomap, relevance, files, tags as e\n"
-        "assert not [m for m in sys.modules if m.startswith('tree_sitter')]\n"
-        "e.extract('go', b'package x')\n"
-        "print(sorted(m for m in sys.modules if m.startswith('tree_sitter') and '.' not in m))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-    assert done.stdout.strip() == "['tree_sitter', 'tree_sitter_go']"
 
 
 def test_which_grammar_reads_which_path() -> None:

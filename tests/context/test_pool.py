@@ -12,7 +12,6 @@ from navigator.context import tags
 from navigator.context.repomap import RepoMap
 from navigator.git.source import TreeSource
 from navigator.process import bounded
-from navigator.process.bounded import WorkerLost
 from tests.git.world import World, make_repo
 
 # A worker whose reading misbehaves over certain bytes; everything else in it is the real one.
@@ -39,7 +38,7 @@ bounded.serve()
 def spoilt(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     bounded.close_idle()
     monkeypatch.setattr(bounded, "_PROGRAM", SPOILT)
-    monkeypatch.setattr(tags, "_SECONDS", 0.3)
+    monkeypatch.setattr(tags, "_SECONDS", 0.1)
     yield
     bounded.close_idle()
 
@@ -77,8 +76,3 @@ def test_what_must_not_be_shown_is_told_by_its_reason() -> None:
     lfs = b"version https://git-lfs.github.com/spec/v1\n"
     assert tags.tags("", lfs)["out"] == "a pointer to a file in LFS"
     assert "private key" in tags.tags("", b"-----BEGIN RSA PRIVATE KEY-----\n")["out"]
-
-
-def test_a_grammar_that_cannot_be_loaded_is_as_good_as_none() -> None:
-    with pytest.raises(WorkerLost):
-        tags.call_grammar(tags.tags, "no-such-language", b"x")

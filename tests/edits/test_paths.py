@@ -92,10 +92,6 @@ def test_a_sentence_names_no_new_file(line: str, make: object) -> None:
     check(Case("", answer, {}, codes=("UNKNOWN_PATH",), says=("reads like a sentence",)))
 
 
-def test_an_existing_file_may_have_any_name() -> None:
-    check(Case("", edit("what?", "x", "y"), {"what?": "x\n"}, {"what?": "y\n"}, ("exact",)))
-
-
 def test_the_path_in_a_sentence_is_suggested() -> None:
     check(
         Case(

@@ -82,11 +82,6 @@ def test_a_task_that_says_nothing_of_where_shows_what_others_lean_on(shop: World
     assert context(shop, "Do something", budget=3).files == ()
 
 
-def test_words_of_a_task_are_no_options_and_no_patterns(shop: World) -> None:
-    found = context(shop, "Use `--open-files-in-pager=evil` and `-O` and `.*` and `$(x)` for total_price")
-    assert found.files[0].path == "shop/cart.py"
-
-
 def test_the_budget_holds_and_says_what_is_missing(shop: World) -> None:
     for budget in (0, 1, 5, 12, 20, 40):
         found = context(shop, "x", ("shop/cart.py", "shop/mail.py"), budget)
@@ -114,6 +109,18 @@ def test_long_conventions_are_cut_at_a_line_and_a_long_tree_is_summed_up(shop: W
         git(shop.repo, "reset", "-q", "--hard", "HEAD~1")
 
 
+def test_what_all_tasks_share_is_the_same_for_all_of_them(shop: World) -> None:
+    def shared(text: str, files: tuple[str, ...], budget: int) -> tuple[object, ...]:
+        source = TreeSource(shop.private, shop.facts.head_commit, shop.project)
+        found = build_context(source, shop.project, text, files, budget, words, shared_budget=400)
+        return found.conventions, found.tree, found.map
+
+    first = shared("total_price", (), 400)
+    assert all(first)
+    assert first == shared("Something else " * 40, ("shop/mail.py",), 400)
+    assert first == shared("x", (), 360), "a longer task leaves less room, and shares the same beginning"
+
+
 def test_include_and_exclude_bound_what_is_shown_but_not_what_is_there(shop: World) -> None:
     settings = {"include": ("shop", "*.md"), "exclude": ("shop/mail.py",)}
     found = context(shop, "x", ("shop/mail.py", "vendor/lib.py", "shop/cart.py"), **settings)
@@ -125,27 +132,15 @@ def test_include_and_exclude_bound_what_is_shown_but_not_what_is_there(shop: Wor
     assert source.read("vendor/lib.py") == FILES["vendor/lib.py"]
 
 
-def test_source_answers_for_everything_in_the_tree(shop: World) -> None:
-    source = TreeSource(shop.private, shop.facts.head_commit, shop.project)
-    assert source.read("shop/mail.py") == FILES["shop/mail.py"]
-    assert source.read("shop") is None and source.read("nothing") is None
-    assert (source.mode("shop/mail.py"), source.mode("shop"), source.mode("x")) == ("100644", "040000", None)
-    assert "shop/mail.py" in source.paths()
-
-
 @pytest.mark.parametrize(
     ("pattern", "path", "expected"),
     [
         ("src", "src/a/b.py", True),
-        ("src/", "src/a.py", True),
         ("src", "lib/src/a.py", True),
         ("/src", "lib/src/a.py", False),
-        ("lib/src", "lib/src/a.py", True),
         ("*.py", "deep/er/x.py", True),
         ("src/*.py", "src/deep/x.py", False),
         ("src/**/x.py", "src/x.py", True),
-        ("src/**", "src/a/b", True),
-        ("a?c", "abc", True),
         ("a?c", "a/c", False),
         ("src", "srcs/a.py", False),
         ("[x", "[x", True),

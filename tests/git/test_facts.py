@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -44,13 +43,6 @@ def test_a_repository_of_another_user_needs_the_users_own_trust(repo: Path) -> N
         read_facts(repo)
     git(repo.parent, "config", "--global", "--add", "safe.directory", f"{repo.parent}/*")
     assert read_facts(repo).branch == "main"
-
-
-def test_a_tag_of_the_name_head_changes_nothing(repo: Path) -> None:
-    before = read_facts(repo)
-    git(repo, "update-ref", "refs/tags/HEAD", "HEAD")
-    after = read_facts(repo)
-    assert (after.branch, after.head_commit) == (before.branch, before.head_commit)
 
 
 def test_hooks_are_found_where_git_would_find_them(world: World, tmp_path: Path) -> None:
@@ -120,11 +112,6 @@ def test_replaced_objects_are_read_as_they_are(world: World) -> None:
     assert world.private.read_blob(entry.sha) == b"# thing\n"
 
 
-def test_importing_the_package_does_not_import_gitpython() -> None:
-    code = "import sys, navigator.landing.land, navigator.landing.undo; sys.exit('git' in sys.modules)"
-    assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0
-
-
 @pytest.mark.parametrize("kind", ["plain", "linked", "packed"])
 def test_the_base_alone_is_the_base_of_all_facts(kind: str, repo: Path, tmp_path: Path) -> None:
     git(repo, "branch", "release")
@@ -139,20 +126,3 @@ def test_the_base_alone_is_the_base_of_all_facts(kind: str, repo: Path, tmp_path
         assert read_base(repo, base) == resolve_base(facts, base)[1]
     with pytest.raises(NoCommit, match="nothing"):
         read_base(repo, "nothing")
-
-
-def test_the_base_alone_starts_no_process(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    head = world.facts.head_commit
-    monkeypatch.setattr("navigator.git.runner.run", None)
-    assert read_base(world.repo) == head
-
-
-def test_the_base_alone_is_refused_where_facts_are(repo: Path, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(NotARepository):
-        read_base(tmp_path / "empty")
-    with pytest.raises(NotARepository):
-        read_base(repo / "src")
-    git(tmp_path / "empty", "init", "-q")
-    with pytest.raises(NoCommit):
-        read_base(tmp_path / "empty")

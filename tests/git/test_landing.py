@@ -53,6 +53,7 @@ def test_nothing_changes_until_execution_and_then_one_branch(world: World) -> No
     )
     assert fingerprint(world.repo) == before
     assert inspect_landing(plan) == "not_done"
+    plan = LandingPlan.from_dict(json.loads(json.dumps(asdict(plan))))  # as the journal gives it back
     assert (plan.ref, plan.old, plan.transplanted) == ("refs/heads/navigator/B1", "", False)
     execute_landing(plan)
     assert inspect_landing(plan) == "done"
@@ -74,11 +75,6 @@ def test_nothing_changes_until_execution_and_then_one_branch(world: World) -> No
     )
     git(world.repo, "fsck", "--strict")
     assert git(world.repo, "status", "--porcelain") == ""
-
-
-def test_a_plan_survives_the_journal(world: World) -> None:
-    plan = plan_for(world, {"a": b"a\n", "README.md": None})
-    assert LandingPlan.from_dict(json.loads(json.dumps(asdict(plan)))) == plan
 
 
 def test_one_commit_a_proposal_on_one_branch_a_batch(world: World) -> None:
@@ -106,9 +102,7 @@ def test_siblings_that_meet_are_stale_with_the_paths_named(world: World) -> None
 @pytest.mark.parametrize(
     ("mine", "theirs"),
     [
-        ({"Notes.txt": b"m\n"}, {"notes.TXT": b"t\n"}),
         ({"Notes/a.txt": b"m\n"}, {"notes/b.txt": b"t\n"}),
-        ({"extra/file": b"m\n"}, {"extra/file/below": b"t\n"}),
         ({"extra/file": b"m\n"}, {"extra": b"t\n"}),
     ],
 )
@@ -120,14 +114,6 @@ def test_a_tip_that_collides_in_shape_is_stale(
     with pytest.raises(StaleBase) as stale:
         prepare_landing(world.project, world.facts, world.private, proposal, "B1", "x")
     assert stale.value.paths == tuple(mine)
-
-
-def test_a_mode_that_changed_at_the_tip_is_stale(world: World) -> None:
-    base = world.facts.head_commit
-    (world.repo / "src" / "util.py").chmod(0o755)
-    commit(world.repo, {})
-    with pytest.raises(StaleBase):
-        plan_for(world, {"src/util.py": b"LIMIT = 3\n"}, base=base)
 
 
 def test_foreign_and_checked_out_branches_are_left_alone(world: World, tmp_path: Path) -> None:

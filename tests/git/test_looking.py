@@ -212,12 +212,6 @@ def test_answers_stay_within_the_tokens(map_of: RepoMap) -> None:
     assert "1600 lines" in note
 
 
-def test_too_many_requests_at_once_are_said_to_be(map_of: RepoMap) -> None:
-    answers = looker(map_of).answer([f"read use/long.py:{n}-{n}" for n in range(1, 13)])
-    assert len(answers) == 9
-    assert answers[-1].note.startswith("4 more requests")
-
-
 @pytest.mark.parametrize("expression", ["(", "[z-a]", "(?P<a", "a" * 10 + "{99999999999}"])
 def test_a_bad_expression_is_refused_with_its_reason(expression: str) -> None:
     with pytest.raises(BadExpression, match="no regular expression"):
@@ -247,10 +241,3 @@ def test_what_was_shown_of_a_file_that_does_not_fit_is_not_chosen_again(map_of: 
     one(looks.answer(["read use/long.py"]))
     seen = looks.shown.lines["use/long.py"]
     assert sum(last - first + 1 for first, last in seen) > 120
-
-
-def test_lines_of_a_file_too_large_for_a_first_prompt_can_be_read(map_of: RepoMap) -> None:
-    looks = looker(map_of)
-    assert map_of.source.size("use/changes.txt") > 400_000
-    assert one(looks.answer(["read use/changes.txt:2-2"]))[2] == "entry      2 of the log\n"
-    assert one(looks.answer(["uses log"]))[0] is LookOutcome.NOTHING

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.context.build import Context, build_context
 from navigator.git.scope import IGNORE_FILE, ignore_rules
-from navigator.git.snapshot import take_snapshot
 from navigator.git.source import TreeSource
 from tests.git.world import World, commit, git, write
 
@@ -104,81 +102,6 @@ def test_a_key_in_a_file_keeps_the_whole_file_from_every_part_of_the_prompt(worl
         assert reasons(found)["src/leak.py"] == "holds what looks like an AWS access key (line 3)"
         assert found.conventions is None and "AWS" in reasons(found)["AGENTS.md"]
         assert found.hidden["holds what looks like an AWS access key"] == 2
-
-
-def test_the_base_worktree_brings_nothing_that_git_ignores_nor_secrets(world: World) -> None:
-    commit(world.repo, {".gitignore": b"build/\n*.log\n", IGNORE_FILE: b"drafts/\n"})
-    write(
-        world.repo,
-        {
-            "build/out.py": b"marker_built\n",
-            "x.log": b"marker_log\n",
-            ".env": b"marker_env\n",
-            "drafts/idea.py": b"marker_draft\n",
-            "fresh.py": b"def marker_fresh(): pass\n",
-        },
-    )
-    from navigator.git.facts import read_facts
-
-    base = take_snapshot(world.private, read_facts(world.repo)).commit
-    text = everything(shown(world, base, "marker", ("fresh.py", ".env", "drafts/idea.py", "build/out.py")))
-    assert "marker_fresh" in text
-    assert not [word for word in ("marker_built", "marker_log", "marker_env", "marker_draft") if word in text]
-
-
-@settings(max_examples=10, deadline=None)
-@given(budget=st.integers(0, 4000), text=st.text(max_size=60))
-def test_the_budget_holds_for_every_task(shop: World, budget: int, text: str) -> None:
-    found = shown(shop, shop.facts.head_commit, text, ("src/app.py",), budget)
-    parts = [*found.files, *found.excerpts, *([found.conventions] if found.conventions else [])]
-    assert (
-        found.tokens
-        == sum(part.tokens for part in parts) + found.tree_tokens + found.map_tokens + found.nearby_tokens
-    )
-    assert found.tokens <= budget
-    for part in parts:
-        assert part.tokens == count(part.text)
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> World:
-    folder = tmp_path_factory.mktemp("shop")
-    settings_file = folder / "gitconfig"
-    settings_file.write_text("[user]\n\tname = Dev\n\temail = dev@example.org\n")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GIT_CONFIG_GLOBAL", str(settings_file))
-        files = {
-            f"lib/part{n}.py": f"def part_{n}():\n    return part_{n + 1}()\n".encode() * 20
-            for n in range(30)
-        }
-        (folder / "repo").mkdir()
-        git(folder / "repo", "init", "-q", "-b", "main")
-        commit(
-            folder / "repo",
-            files | {"src/app.py": b"def one():\n    return 1\n", "AGENTS.md": b"Be brief.\n" * 50},
-        )
-        return World(folder / "repo", folder / "state")
-
-
-def test_what_all_tasks_share_is_the_same_for_all_of_them(shop: World) -> None:
-    def shared(text: str, files: tuple[str, ...], budget: int) -> tuple[object, ...]:
-        source = TreeSource(shop.private, shop.facts.head_commit, shop.project)
-        found = build_context(source, shop.project, text, files, budget, count, shared_budget=4000)
-        return found.conventions, found.tree, found.map
-
-    first = shared("part_3", (), 4000)
-    assert first == shared("Something else " * 40, ("lib/part7.py",), 4000)
-    assert first == shared("x", (), 3600), "a longer task leaves less room, and shares the same beginning"
-
-
-def test_lines_of_excerpts_are_the_files_own(shop: World) -> None:
-    found = shown(shop, shop.facts.head_commit, "change part_3 and part_9", budget=1200)
-    assert found.excerpts
-    source = TreeSource(shop.private, shop.facts.head_commit, shop.project)
-    for piece in found.excerpts:
-        lines = (source.read(piece.path) or b"").decode().splitlines(keepends=True)
-        end = piece.first - 1 + len(piece.text.splitlines())
-        assert "".join(lines[piece.first - 1 : end]) == piece.text
 
 
 @given(st.binary(max_size=200))

@@ -81,10 +81,6 @@ def test_collisions_among_new_paths_and_forms_of_accents() -> None:
     assert check_paths(["src/a.py", "src/b.py"], ["src/c.py", "SRC/d.py"]) == ()
 
 
-def test_a_rename_in_case_alone_is_no_collision(world: World) -> None:
-    assert rules(world, {"README.md": None, "Readme.md": b"# thing\n"}) == []
-
-
 @pytest.mark.parametrize(
     ("path", "rule"),
     [
@@ -109,14 +105,6 @@ def test_files_that_run_by_being_there_are_confirmed(path: str, rule: str) -> No
     raw = [RawChange("000000", "100644", "0" * 40, "1" * 40, "A", path)]
     (item,) = check_policy(raw, ("README.md",), lambda _: b"x\n")
     assert (item.action, item.rule, item.path) == (PolicyAction.CONFIRM, rule, path)
-
-
-def test_removing_and_changing_them_is_confirmed_too(world: World) -> None:
-    commit(world.repo, {"Makefile": b"all:\n", ".envrc": b"x\n"})
-    assert rules(world, {"Makefile": None, ".envrc": b"y\n"}) == [
-        ("confirm", "environment", ".envrc"),
-        ("confirm", "build", "Makefile"),
-    ]
 
 
 def test_executable_bits_both_ways(world: World) -> None:

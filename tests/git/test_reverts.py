@@ -6,7 +6,7 @@ from pathlib import Path
 
 from navigator.git.facts import read_facts
 from navigator.git.reverts import LandedAs, Seen, look_for_reverts
-from tests.git.world import commit, fingerprint, git
+from tests.git.world import commit, git
 
 SINCE = "2001-01-01T00:00:00Z"
 
@@ -18,13 +18,6 @@ def look(repo: Path, *landed: str, most: int = 5_000, known_as: str = "") -> dic
     )
     assert whole or most < 5_000
     return seen
-
-
-def test_a_commit_that_nobody_touched_again_is_on_the_branch(repo: Path) -> None:
-    before = fingerprint(repo)
-    landed = git(repo, "rev-parse", "HEAD")
-    assert look(repo, landed) == {landed: Seen(landed)}
-    assert fingerprint(repo) == before
 
 
 def test_a_revert_is_known_by_the_name_in_its_message(repo: Path) -> None:

@@ -9,13 +9,11 @@ import pytest
 
 from navigator.git import snapshot as snapshots
 from navigator.git.facts import read_facts
-from navigator.git.private import PrivateRepo
 from navigator.git.snapshot import (
     NoWorktree,
     WorktreeSnapshot,
     take_snapshot,
 )
-from navigator.git.source import TreeSource
 from tests.git.test_hostile import hostile as hostile
 from tests.git.test_hostile import mark as mark
 from tests.git.world import World, commit, fingerprint, git, make_repo
@@ -86,15 +84,6 @@ def test_the_same_work_is_the_same_commit_and_none_is_head(world: World) -> None
     assert take(world).commit != first
 
 
-def test_taken_out_of_the_index_and_ignored_is_gone(world: World) -> None:
-    (world.repo / ".gitignore").write_bytes(b"README.md\n")
-    git(world.repo, "rm", "-q", "--cached", "README.md")
-    assert "README.md" not in files(world, take(world).commit)
-    (world.repo / ".gitignore").unlink()
-    # Not ignored any more: untracked, and so part of the work.
-    assert files(world, take(world).commit)["README.md"] == b"# thing\n"
-
-
 def test_folders_for_files_and_links_for_folders(world: World, tmp_path: Path) -> None:
     (world.repo / "README.md").unlink()
     (world.repo / "README.md").mkdir()
@@ -124,9 +113,8 @@ def test_line_endings_are_stored_as_git_would_store_them(world: World) -> None:
     assert held["new.txt"] == b"n\n" and held["a.raw"] == b"r\r\n"
 
 
-@pytest.mark.parametrize("scope", ["--local", "--global"])
-def test_autocrlf_counts_wherever_it_is_set(world: World, scope: str) -> None:
-    git(world.repo, "config", scope, "core.autocrlf", "true")
+def test_autocrlf_counts_wherever_it_is_set(world: World) -> None:
+    git(world.repo, "config", "--global", "core.autocrlf", "true")
     (world.repo / "src/util.py").write_bytes(b"LIMIT = 11\r\n")
     made = take(world)
     assert files(world, made.commit)["src/util.py"] == b"LIMIT = 11\n"
@@ -206,17 +194,3 @@ def test_nothing_of_a_hostile_checkout_runs(hostile: Path, tmp_path: Path, mark:
     assert "README.md" in made.left_out and made.taken == ("src/util.py",)
     assert files(world, made.commit)["src/util.py"] == b"LIMIT = 12\n"
     assert not mark.exists(), mark.read_text()
-
-
-def test_it_outlives_the_users_gc_and_the_private_one(world: World) -> None:
-    spoil(world.repo)
-    made = take(world).commit
-    world.private.pin_base(made)
-    commit(world.repo, {"README.md": b"# other\n"})
-    git(world.repo, "commit", "-q", "--amend", "-m", "gone")
-    git(world.repo, "reflog", "expire", "--expire=now", "--all")
-    git(world.repo, "gc", "-q", "--prune=now")
-    world.private.collect([made])
-    again = PrivateRepo.open(world.state / "private", world.project)
-    assert files(world, made)["src/util.py"] == b"LIMIT = 12\n"
-    assert TreeSource(again, made, world.project).read("staged.py") == b"s = 2\n"
