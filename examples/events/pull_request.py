@@ -3,7 +3,6 @@
 
 [on]
 landed = ["~/navigator/examples/events/pull_request.py", "gh"]
-timeout_seconds = 120
 
 A branch holds the proposals of one batch: the first landing opens the request, later ones are pushed to it. Simulated
 proposals are left alone.

@@ -17,7 +17,7 @@ from navigator.actions.conducting import swap_words
 from navigator.actions.deciding import Pinned, not_waiting, require_tree
 from navigator.journey import change
 from navigator.model.errors import ConfigError, Conflict, NavigatorError
-from navigator.model.models import Proposal, Usage
+from navigator.model.models import Proposal
 from navigator.model.states import Escalation, Role, TaskState
 
 if TYPE_CHECKING:
@@ -137,19 +137,16 @@ REDACTED = "[redacted"
 
 Leaving = dict[str, Any]
 """What is sent of one proposal, as JSON: where to, how many `prompts`, characters of each of the `files` of which something is
-shown, `characters` and `tokens` of all prompts (`exact`: by the model's own count), how many secrets were `redacted`, why
-nothing of it is sent (`refused`), and what it costs at most by `[final] price` (None where that is not set)."""
+shown, `characters` and `tokens` of all prompts (`exact`: by the model's own count), how many secrets were `redacted`, and why
+nothing of it is sent (`refused`)."""
 
 
 def _leaving_lines(one: Leaving) -> list[str]:
     """For people, before they agree to it."""
-    price = "price not known: set price under [final]"
-    if one["price"] is not None:
-        price = f"at most {one['price']:.4f} by the prices of [final]"
     tokens = f"{'' if one['exact'] else 'about '}{one['tokens']:,} tokens"
     return [
         f"{one['id']} to {one['model']} at {one['host']}:",
-        f"{plural(one['prompts'], 'prompt')}, {one['characters']:,} characters, {tokens}; {price}",
+        f"{plural(one['prompts'], 'prompt')}, {one['characters']:,} characters, {tokens}",
         "the task, its note, the results of checks, and of these files:",
         *(f"  {path}  {size:,} characters" for path, size in one["files"].items()),
         f"secrets taken out: {one['redacted']}",
@@ -174,7 +171,7 @@ def plan_leaving(
 def _planned(paths: StatePaths, deps: Prompting, reader: Reader, proposal: Proposal) -> Leaving:
     from navigator.git.private import PrivateRepo
     from navigator.journey.dependencies import at_home
-    from navigator.journey.review import answer_room, plan_review, prompt_dependencies
+    from navigator.journey.review import plan_review, prompt_dependencies
     from navigator.journey.subject import learn_leaving, leaving_messages, read_subject
 
     final, redact = deps.settings.final, deps.redact
@@ -196,8 +193,6 @@ def _planned(paths: StatePaths, deps: Prompting, reader: Reader, proposal: Propo
             sizes[file.path] += sum(len(line.text) + 1 for hunk in file.hunks for line in hunk.lines)
         for path, pieces in reading.shown.context.items():
             sizes[path] += sum(len(text) for _, text in pieces)
-    written = len(plan.readings) * sum(answer_room(final, Role.FINAL))
-    most = final.cost(Usage(prompt_tokens=2 * tokens, completion_tokens=written))
     return {
         "id": proposal.id,
         "again": False,
@@ -210,5 +205,4 @@ def _planned(paths: StatePaths, deps: Prompting, reader: Reader, proposal: Propo
         "exact": counter.exact,
         "redacted": sum(text.count(REDACTED) for text in texts),
         "refused": refused,
-        "price": most if any(final.price) else None,
     }

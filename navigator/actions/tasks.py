@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -33,7 +33,6 @@ from navigator.model.states import (
     SuggestionState,
     TaskKind,
     TaskState,
-    guess_kind,
 )
 from navigator.sheet.variants import variant_words, why_it_waits
 
@@ -312,7 +311,6 @@ class NewTask(Model):
     """A task as a client asks for it.
 
     `after` are tasks that have to land, to be approved or to be done first: ids, or the `name`s of tasks in the same request.
-    `kind` is guessed from the text where it is not given.
     `variants` of it are written, which differ in temperature; one of them is approved.
     """
 
@@ -325,13 +323,6 @@ class NewTask(Model):
     name: str = Field(default="", max_length=200)
     after: tuple[str, ...] = Field(default=(), max_length=MOST_FILES)
     variants: int = Field(default=1, ge=1, le=MOST)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _guessed(cls, value: Any) -> Any:
-        if isinstance(value, dict) and value.get("kind") is None:
-            return value | {"kind": guess_kind(str(value.get("text", "")))}
-        return value
 
     @model_validator(mode="after")
     def _changes(self) -> Self:

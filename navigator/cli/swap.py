@@ -200,11 +200,11 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
         return next(swap for swap in store.swaps(20) if swap.to_role is role)
 
 
-async def swap_alone(deps: Dependencies, role: Role, session: int = 0) -> Swap:
+async def swap_alone(deps: Dependencies, role: Role, *, stays: bool = False) -> Swap:
     """Swap in this process, under the lock that it holds, and record it.
 
     Args:
-        session: the measurement that the swap belongs to; a rehearsal's server is then left running.
+        stays: leave a rehearsal's server running, for the next swap of this process.
     """
     from navigator.engine.swapping import CanaryWatch, confirmed, first_answer, garbage
     from navigator.journey.recovery import Storage
@@ -217,7 +217,6 @@ async def swap_alone(deps: Dependencies, role: Role, session: int = 0) -> Swap:
         "to_role": role,
         "strategy": strategy.name,
         "started": started,
-        "session": session,
     }
     try:
         result, there = await confirmed(strategy, role, await strategy.swap(role, _tell_event))
@@ -231,7 +230,7 @@ async def swap_alone(deps: Dependencies, role: Role, session: int = 0) -> Swap:
         _note_resident(deps, "", cut)
         raise
     finally:
-        if strategy.embedded and not session:
+        if strategy.embedded and not stays:
             await strategy.close()  # nothing else would stop its process
     made = Swap(
         **known,
@@ -242,7 +241,7 @@ async def swap_alone(deps: Dependencies, role: Role, session: int = 0) -> Swap:
         failure=result.failure,
     )
     if origin is not role and not both:
-        left = None if strategy.embedded and not session else there  # the rehearsal's process has just ended
+        left = None if strategy.embedded and not stays else there  # the rehearsal's process has just ended
         _note_resident(deps, left.value if left is not None else "", made)
     return made
 
@@ -375,7 +374,7 @@ async def _measured(deps: Dependencies, round_trips: int) -> str:
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, interrupted)
-    session, ended = deps.reader.last_seq() + 1, COMPLETE
+    ended = COMPLETE
     try:
         home = await deps.strategy.resident()
         first = [] if home else [Role.GENERATOR]
@@ -383,7 +382,7 @@ async def _measured(deps: Dependencies, round_trips: int) -> str:
         away = Role.REVIEWER if home is Role.GENERATOR else Role.GENERATOR
         goal = [*first, *[away, home] * round_trips]
         for made, role in enumerate(goal, 1):
-            swap = await swap_alone(deps, role, session)
+            swap = await swap_alone(deps, role, stays=True)
             words = "" if swap.outcome == "done" else f", {swap.outcome}: {swap.reason}"
             if not given("--json"):
                 output.note(f"{made} of {len(goal)}: to the {role.value} in {swap.seconds:.1f} s{words}")
@@ -393,7 +392,7 @@ async def _measured(deps: Dependencies, round_trips: int) -> str:
                 ended = _STOPPED
             if ended != COMPLETE:
                 if await deps.strategy.resident() is not home:
-                    await swap_alone(deps, home, session)
+                    await swap_alone(deps, home, stays=True)
                 break
     finally:
         await deps.close()

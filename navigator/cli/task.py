@@ -42,7 +42,7 @@ def add(
     words: Annotated[tuple[str, ...], Value("[PROJECT] TEXT")] = (),
     *,
     all_: bool = False,
-    kind: TaskKind | None = None,
+    kind: TaskKind = TaskKind.IMPLEMENT,
     file: Annotated[tuple[str, ...], Value("PATH")] = (),
     priority: int = 0,
     after: tuple[session.TaskId, ...] = (),
@@ -55,7 +55,7 @@ def add(
 
     Args:
         all_: Queue it for every project.
-        kind: Kind of work; guessed from the text where it is not given.
+        kind: Kind of work.
         file: A file the task is about; may be repeated.
         priority: Higher priority goes first.
         after: Start when this task landed or is approved, on top of it; of any project; may be repeated.

@@ -22,7 +22,6 @@ from navigator.config.paths import CONFIG_VARIABLE, config_path
 from navigator.config.reading import read_model
 from navigator.model import patterns
 from navigator.model.errors import ConfigError, UsageError
-from navigator.model.models import Usage
 from navigator.model.states import REPORT_KINDS, Complexity, Role, TaskKind
 
 TIME_SCALE_VARIABLE = "NAVIGATOR_TIME_SCALE"
@@ -34,7 +33,6 @@ SwapStrategyName = Literal["systemd", "sleep", "managed", "resident", "adapter",
 
 Positive = Annotated[int, Field(gt=0)]
 _Count = Annotated[int, Field(ge=0)]
-_Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Minutes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Seconds = Annotated[float, Field(gt=0, lt=1_000_000, allow_inf_nan=False)]
 _Variable = Annotated[str, StringConstraints(pattern=rf"^{VARIABLE_NAME.pattern}$")]
@@ -128,8 +126,6 @@ class AgentSettings(Section):
 
     command: tuple[str, ...] = ()
     """Program and arguments, such as `["qwen", "--acp"]`; empty: no agent. `{model}` and `{base_url}` are filled in."""
-    kinds: tuple[_Kind, ...] = ()
-    """Kinds of tasks that it writes; empty: every change that the generator is to write."""
     env: dict[_Variable, str] = Field(default_factory=dict)
     """Further variables for it; `{model}` and `{base_url}` are filled in. No keys: it can send what it is given to the model."""
     mounts: tuple[str, ...] = ()
@@ -150,11 +146,7 @@ class AgentSettings(Section):
 
     def writes(self, kind: TaskKind) -> bool:
         """Whether it writes the changes of such tasks."""
-        return bool(
-            self.command
-            and kind not in (*REPORT_KINDS, TaskKind.SCAN)
-            and (not self.kinds or kind in self.kinds)
-        )
+        return bool(self.command) and kind not in (*REPORT_KINDS, TaskKind.SCAN)
 
 
 class GeneratorSettings(ServerSettings):
@@ -191,18 +183,11 @@ class FinalSettings(ServerSettings):
     base_url: str = ""
     enabled: bool = False
     """Have it review every change last. Without it, it reads only what you escalate, and what touches careful paths."""
-    price: tuple[_Price, _Price] = (0.0, 0.0)
-    """Prices of a million tokens that it reads and of a million that it writes, in your currency; zeros: not known."""
 
     @property
     def configured(self) -> bool:
         """Whether there is a model to send to."""
         return bool(self.model and self.base_url)
-
-    def cost(self, usage: Usage) -> float:
-        """What an answer costs by these prices."""
-        reading, writing = self.price
-        return (usage.prompt_tokens * reading + usage.completion_tokens * writing) / 1e6
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -272,12 +257,10 @@ class SystemdSettings(Section):
 
 
 class CommandSettings(Section):
-    """Strategy `command`: your own program swaps, and another one can tell what is loaded."""
+    """Strategy `command`: your own program swaps."""
 
     argv: tuple[str, ...] = ()
     """The program and its arguments. `{role}` becomes the role (else it comes last)."""
-    status: tuple[str, ...] = ()
-    """Program that prints the loaded role on its first line; empty: the servers are asked for their models."""
 
 
 class SwapSettings(Section):
@@ -368,8 +351,6 @@ class OnSettings(Section):
     """A swap has failed."""
     run_ended: tuple[str, ...] = ()
     """A run of the conductor has ended."""
-    timeout_seconds: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
-    """Seconds that a command may take; then it is stopped with everything it started."""
 
     def command(self, event: str) -> tuple[str, ...]:
         """Of one event, by its name here; () where there is none."""
@@ -414,8 +395,6 @@ class ExamSettings(Section):
 
     share: float = Field(default=0.1, ge=0, le=0.5, allow_inf_nan=False)
     """Share of the tokens of a residency of the reviewer that the exam may use; 0: no exam."""
-    demote: bool = True
-    """A reviewer that the exam shows to be no better than chance sends nothing back: its REVISE becomes advice."""
     # Enough for a first figure; `navigator exam prepare --limit` makes more.
     # Faulty changes to prepare for each project; as many clean ones are added.
     items: ClassVar[int] = 20

@@ -34,6 +34,9 @@ MOST_LATE = 1_000
 """Events made while no conductor ran, at most, whose commands are run afterwards: the newest."""
 
 KINDS = ("landing_set", "review_added", "task_state", "swap_added", "batch_ended", "conductor_ended")
+LONGEST_SECONDS = 60.0
+"""How long a command may take; then it is stopped with everything it started. Commands wait for each other."""
+
 _ENDING_SECONDS = 10.0
 """How long a command that is stopped may take to end, with what it started."""
 
@@ -83,7 +86,7 @@ class OnEvents:
         if not finish:
             self._task.cancel()
         with suppress(TimeoutError, asyncio.CancelledError):
-            await asyncio.wait_for(self._task, self._settings.timeout_seconds + _ENDING_SECONDS)
+            await asyncio.wait_for(self._task, LONGEST_SECONDS + _ENDING_SECONDS)
 
     async def _run(self) -> None:
         while True:
@@ -122,11 +125,10 @@ class OnEvents:
         await asyncio.to_thread(self._learn, said)
         # Redacted before it is cut: half a key is not recognised.
         given = json.dumps(_brief(safe_data(self._deps.redact.data(said))), ensure_ascii=False).encode()
-        seconds = self._settings.timeout_seconds
         try:
-            ended = await running([program, *command[1:]], seconds, given=given + b"\n")
+            ended = await running([program, *command[1:]], LONGEST_SECONDS, given=given + b"\n")
         except TimeoutError:
-            log.warning("%s: %s did not end within %g s and was stopped", name, program, seconds)
+            log.warning("%s: %s did not end within %g s and was stopped", name, program, LONGEST_SECONDS)
         except OSError as error:
             log.warning("%s: %s cannot be started: %s", name, program, error.strerror)
         else:

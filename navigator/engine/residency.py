@@ -265,7 +265,6 @@ class Residency:
         named = {
             "strategy": self._deps.strategy.recorded,
             "started": utc_now(),
-            "session": self._session.number,
         }
         swap = Swap(from_role=origin, to_role=to, **named | found)
         with self._storage.writing("a swap"), self._deps.store.transaction() as tx:
@@ -346,7 +345,6 @@ class Residency:
             strategy=deps.strategy.recorded,
             started=utc_now(),
             made_by="outside",
-            session=self._session.number,
         )
         self._live.resident = self._unproved = found
         self._live.pardon(found)

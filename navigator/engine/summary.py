@@ -24,7 +24,6 @@ class SessionSummary:
         self._before_calls = deps.reader.last_number("calls")
         self._before_proposals = deps.reader.last_number("proposals")
         self._before_events = deps.reader.last_seq()
-        self.number = self._before_events + 1
         self._wall: float | None = None
         self._assumptions: dict[Role, StepTimes] = {}
         self.swaps: list[Swap] = []

@@ -382,9 +382,7 @@ def _store(
 ) -> None:
     """Store a review. With `rows`, which are to come with it, the task stays until the tests of its findings were asked for."""
     role = review.role
-    if role is Role.FINAL:
-        review = review.model_copy(update={"price": deps.settings.final.cost(review.usage)})
-    elif deps.strategy.one_base and role is Role.REVIEWER:
+    if deps.strategy.one_base and role is Role.REVIEWER:
         review = review.model_copy(update={"self_review": True})
     if role is Role.REVIEWER:
         review = review.model_copy(update={"block_on": deps.settings.review.block_on})
@@ -408,8 +406,6 @@ def _why_advice(deps: Dependencies, review: Review) -> str:
 
     A later round has a prompt of its own; the reviewer is examined under that of the first.
     """
-    if not deps.settings.exam.demote:
-        return ""
     from navigator.figures.exam import advice_words, exam_scores
 
     examined = review.model, deps.prompts.get("review").version

@@ -159,7 +159,7 @@ class Tools:
         self,
         project: _Project,
         text: Annotated[str, Field(description="What is to be done, as one would tell a colleague.")],
-        kind: Annotated[TaskKind | None, Field(description="By default guessed from the text.")] = None,
+        kind: TaskKind = TaskKind.IMPLEMENT,
         files: Annotated[
             tuple[str, ...],
             Field(max_length=MOST_FILES, description="Files it is about, as paths from the project's root."),

@@ -339,9 +339,8 @@ class Review(Model):
 
     `role` is the generator's for its optional reading of its own change. `parts` is in how many prompts a large diff was
     read. `advice` says why its REVISE did not send the change back; "" where it did, and for every other verdict. `block_on`
-    is the setting by which the verdict was derived. `price` is what its answers cost by the prices under `[final]` at the time;
-    0 where none are set. `hunks` is how many it was shown and `unread` the labels of those that it does not say it read; 0
-    where it did not say.
+    is the setting by which the verdict was derived. `hunks` is how many it was shown and `unread` the labels of those that it
+    does not say it read; 0 where it did not say.
     """
 
     role: Role = Role.REVIEWER
@@ -359,7 +358,6 @@ class Review(Model):
     prompt_version: str = ""
     model: str = ""
     usage: Usage = Field(default_factory=Usage)
-    price: float = 0.0
     at: str = ""
 
     @property
@@ -499,11 +497,10 @@ class Swap(Model):
 
     `failure` is the class of what went wrong ("no_memory", "port_taken", "unit_failed", "timeout", "wrong_model" …).
     `weight_bytes` are the target's weight files and `warm_bytes` how much of them stood in the page cache when the swap
-    began; 0 and 0 where nobody looked. `made_by` is "outside" for a swap that was noticed, not made. `session` tells the
-    conductor's sessions apart; 0 for a swap that a command made alone. `filled_seconds` of the swap had work going on that
-    needs no GPU, -1 where nobody looked; `filled_with` is the work in seconds, added up by its kind. `seconds` are those between
-    the last answer of one model and the first answer of the other, which the canary asks for where it is on; `phases` are parts
-    of them.
+    began; 0 and 0 where nobody looked. `made_by` is "outside" for a swap that was noticed, not made. `filled_seconds` of the
+    swap had work going on that needs no GPU, -1 where nobody looked; `filled_with` is the work in seconds, added up by its
+    kind. `seconds` are those between the last answer of one model and the first answer of the other, which the canary asks for
+    where it is on; `phases` are parts of them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
@@ -521,7 +518,6 @@ class Swap(Model):
     weight_bytes: int = 0
     warm_bytes: int = 0
     made_by: str = "navigator"
-    session: int = 0
     filled_seconds: float = -1.0
     filled_with: dict[str, float] = {}
 

@@ -358,16 +358,11 @@ class SwapTotals(Model):
 
 
 class Yield(Model):
-    """What came out of the work: changes you approved (and did not undo), proposals, and reviews by the reviewer.
-
-    `final_reviews` are the readings by the final model that have a price, and `final_price` their sum.
-    """
+    """What came out of the work: changes you approved (and did not undo), proposals, and reviews by the reviewer."""
 
     accepted: int = 0
     proposals: int = 0
     reviews: int = 0
-    final_reviews: int = 0
-    final_price: float = 0.0
 
 
 # The reviewer's exam: changes whose right verdict is known, and what the reviewer said of them.

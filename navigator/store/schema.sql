@@ -126,7 +126,6 @@ CREATE TABLE reviews (
     advice TEXT NOT NULL DEFAULT '',
     -- The rule that made a verdict of the findings; a rate under another rule is another rate.
     block_on TEXT NOT NULL DEFAULT 'grounded',
-    price REAL NOT NULL DEFAULT 0 CHECK (price >= 0),
     hunks INTEGER NOT NULL DEFAULT 0 CHECK (hunks >= 0),
     unread TEXT NOT NULL DEFAULT '[]'
 ) STRICT;
@@ -202,8 +201,6 @@ CREATE TABLE swaps (
     weight_bytes INTEGER NOT NULL DEFAULT 0 CHECK (weight_bytes >= 0),
     warm_bytes INTEGER NOT NULL DEFAULT 0 CHECK (warm_bytes >= 0),
     made_by TEXT NOT NULL DEFAULT 'navigator' CHECK (made_by IN ('navigator', 'outside')),
-    -- The conductor's session a swap was made in: a round trip is a pair within one.
-    session INTEGER NOT NULL DEFAULT 0,
     -- What ran while models were swapped; -1 where it is not known.
     filled_seconds REAL NOT NULL DEFAULT -1,
     filled_with TEXT NOT NULL DEFAULT '{}'
@@ -440,7 +437,6 @@ CREATE TABLE precedents (
     note TEXT NOT NULL CHECK (note <> ''),
     ended TEXT NOT NULL DEFAULT ''
 ) STRICT;
-CREATE INDEX reviews_price ON reviews (at, price) WHERE price > 0;
 
 CREATE INDEX tasks_head ON tasks (project_id, head) WHERE head <> '';
 

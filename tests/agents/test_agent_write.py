@@ -14,7 +14,6 @@ from navigator.engine.conductor import Conductor
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Proposal
 from navigator.model.states import TaskState
-from tests.agents.conftest import configure
 from tests.agents.test_misbehaving import left
 from tests.journey.room import Room
 from tests.journey.scripted_models import Messages, approval, objection
@@ -120,14 +119,3 @@ def test_a_cancelled_task_ends_its_agent_and_what_it_asked_for(room: Room) -> No
     assert (call.outcome, call.usage.completion_tokens) == ("cancelled", 0)
     assert left(room) == []
     assert room.proposals() == []
-
-
-def test_tasks_that_the_settings_leave_to_the_model_are_the_models(room: Room) -> None:
-    configure(room, 'kinds = ["fix"]\n')
-    plain = room.queue("Make double() multiply", kind="refactor")
-    agents = room.queue("Make double() multiply ASK=0", kind="fix")
-    room.work()
-    assert {one.task_id: one.way for one in room.proposals()} == {
-        plain: "blocks",
-        agents: "agent scripted 1.0",
-    }

@@ -32,7 +32,6 @@ script = ""
 model_dirs = []
 [swap.command]
 argv = []
-status = []
 [swap.systemd]
 scope = "user"
 [batch]

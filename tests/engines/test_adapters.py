@@ -100,15 +100,9 @@ async def test_sglang_picks_adapters(sglang_engine: Server, tmp_path: Path) -> N
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_compare_has_adapters_on_the_generators_server_beside_a_swap(
+def test_compare_has_adapters_on_the_generators_server(
     tmp_path: Path, adapted: Server, engine: Server
 ) -> None:
-    loaded = tmp_path / "loaded"  # both are there all the time: what is "loaded" is what a program wrote down
-    loaded.write_text("generator\n")
-    argv, status = ["sh", "-c", f"echo {{role}} > '{loaded}'"], ["cat", str(loaded)]
-    by_program = (
-        f'strategy = "command"\n[swap.command]\nargv = {json.dumps(argv)}\nstatus = {json.dumps(status)}'
-    )
     navigator = configured(
         tmp_path,
         adapted.url,
@@ -116,7 +110,7 @@ def test_compare_has_adapters_on_the_generators_server_beside_a_swap(
         SHORT_STRINGS,
         most=4000,
         reviewer_url=engine.url,
-        strategy=by_program,
+        strategy='strategy = "resident"',
     )
     rows = [
         {"task_id": number, "text": f"Write half(), {number}.", "test_list": ["assert half(8) == 4"]}
@@ -126,7 +120,6 @@ def test_compare_has_adapters_on_the_generators_server_beside_a_swap(
     words = ("--arm", "cascade", "--arm", "adapters", "--adapter", *NAMES, "--rounds", "1", "--name", "lora")
     done = navigator("lab", "compare", "--file", str(tmp_path / "rows.jsonl"), *words)
     arms = {arm["name"]: arm for arm in done["arms"]}
-    assert arms["adapters"]["swaps_alone"] == 0 < arms["cascade"]["swaps_alone"]
     assert all(arm["passed"]["n"] == 2 and arm["tokens"] > 0 for arm in arms.values())
     lines = map(json.loads, (tmp_path / "state/lab/compare/lora/journal.jsonl").read_text().splitlines())
     turns = [line["turn"] for line in lines if "turn" in line]

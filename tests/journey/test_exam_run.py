@@ -191,20 +191,19 @@ def give(deps: Dependencies, of: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("of", "more", "advice"),
+    ("of", "advice"),
     [
-        (16, "", "the exam found this reviewer no better than chance, J = 0.00"),
-        (10, "", ""),
-        (16, "demote = false", ""),
+        (16, "the exam found this reviewer no better than chance, J = 0.00"),
+        (10, ""),
     ],
-    ids=["chance", "too few items", "switched off"],
+    ids=["chance", "too few items"],
 )
 def test_the_revise_of_a_reviewer_no_better_than_chance_is_advice(
-    room: Room, models: Models, of: int, more: str, advice: str
+    room: Room, models: Models, of: int, advice: str
 ) -> None:
     lines = itertools.chain(["return x * 3"], itertools.repeat("return x * 4"))
     models.write = lambda messages: edit(next(lines))
-    set_exam(room, more)
+    set_exam(room, "")
     with room.world() as deps:
         give(deps, of)
     room.queue()

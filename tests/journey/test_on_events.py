@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from navigator.engine import on_events
 from navigator.model.states import TaskState
 from navigator.process import runner
 from tests.git.world import git, make_repo
@@ -114,8 +115,9 @@ def test_a_command_that_fails_is_logged_and_nothing_else(
 ) -> None:
     monkeypatch.setattr(logging.getLogger("navigator"), "propagate", True)
     monkeypatch.setattr(runner, "GRACE", 0.5)
-    limit = 0.5 if "within" in words else 30
-    room.settle(on=f"reviewed = {json.dumps(reviewed)}\ntimeout_seconds = {limit}")
+    if "within" in words:
+        monkeypatch.setattr(on_events, "LONGEST_SECONDS", 0.5)
+    room.settle(on=f"reviewed = {json.dumps(reviewed)}")
     assert room.task(room.done().task_id).state is TaskState.AWAITING_APPROVAL
     assert words in caplog.text
     assert survivors(room) == []

@@ -50,7 +50,6 @@ class Cost:
             "tokens": self.tokens,
             "model_seconds": self.model_seconds,
             "swap_seconds": self.swaps.seconds,
-            "final_price": self.made.final_price,
         }
         return {
             **self.made.model_dump(),
@@ -86,8 +85,6 @@ def cost_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
         row("seconds of the models", spent.model_seconds, 1),
         row("seconds of swaps", swaps.seconds, 1),
     ]
-    if made.final_reviews:
-        whole.append(row(f"price of the final model, n {made.final_reviews:,}", made.final_price, 4))
     few = (f"anecdotal: n below {ANECDOTAL_BELOW}",) if 0 < made.accepted < ANECDOTAL_BELOW else ()
     some = bool(spent.work or swaps.n)
     yield Table(

@@ -311,9 +311,7 @@ _YIELD = (
     " AND NOT EXISTS (SELECT 1 FROM proposals x WHERE x.parent = a.id)) AS accepted,"
     " (SELECT count(*) FROM proposals WHERE parent IS NULL AND way <> 'existing' AND created >= ?)"
     " AS proposals,"
-    " (SELECT count(*) FROM reviews WHERE role = 'reviewer' AND at >= ?) AS reviews,"
-    " (SELECT count(*) FROM reviews WHERE price > 0 AND at >= ?) AS final_reviews,"
-    " (SELECT total(price) FROM reviews WHERE price > 0 AND at >= ?) AS final_price"
+    " (SELECT count(*) FROM reviews WHERE role = 'reviewer' AND at >= ?) AS reviews"
 )
 
 
@@ -346,7 +344,7 @@ class CostReads(Queries):
 
     def work_yield(self, since: str = "") -> Yield:
         """What came out of the work."""
-        (found,) = self._all(_YIELD, *[since] * 5)
+        (found,) = self._all(_YIELD, *[since] * 3)
         return from_row(Yield, found)
 
 

@@ -17,13 +17,11 @@ from typing import Any
 from navigator.model.states import Role
 from navigator.model.text import safe_line
 from navigator.process.runner import Ended, running
-from navigator.swap.base import LOAD_SECONDS, ROLES, PhaseEvent, PhaseLog, PhaseState, SwapStrategy
+from navigator.swap.base import LOAD_SECONDS, PhaseEvent, PhaseLog, PhaseState, SwapStrategy
 from navigator.swap.failures import SwapFailed, class_of_words, until
 from navigator.swap.lines import ScriptLog
 
 _VERIFY_SECONDS = 30.0
-_STATUS_SECONDS = 10.0
-"""Longest run of the status program: it is asked often, so it has to answer at once."""
 
 
 class CommandStrategy(SwapStrategy):
@@ -37,10 +35,6 @@ class CommandStrategy(SwapStrategy):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._own = self._settings.swap.command
-
-    async def resident(self) -> Role | None:
-        """What the status command prints; without one, the role whose server is healthy and lists its model."""
-        return await self._status() if self._own.status else await super().resident()
 
     async def _change(self, to: Role, previous: Role | None, log: PhaseLog, detail: str) -> None:
         if previous is not None:
@@ -84,33 +78,10 @@ class CommandStrategy(SwapStrategy):
             failure="wrong_model",
         )
 
-    async def _status(self) -> Role | None:
-        """The first line of the status command: generator, reviewer, or anything else for neither.
-
-        Raises:
-            SwapFailed: it failed, or did not end in time.
-        """
-        try:
-            ended = await self._run(self._own.status, _STATUS_SECONDS)
-        except TimeoutError:
-            raise SwapFailed(
-                f"The status command did not end within {_STATUS_SECONDS:g} s.",
-                hint="It must answer at once; correct status under [swap.command].",
-                failure="timeout",
-            ) from None
-        if ended.code != 0:
-            raise SwapFailed(
-                f"The status command ended with code {ended.code}. {ended.last_words}".strip(),
-                hint="Correct status under [swap.command], or remove it.",
-                failure=class_of_words(ended.last_words),
-            )
-        first = ended.lines[0].strip() if ended.lines else ""
-        return next((role for role in ROLES if role.value == first), None)
-
     async def _run(
         self, argv: Sequence[str], seconds: float, on_output: Callable[[bytes], None] = lambda chunk: None
     ) -> Ended:
-        """Run one of the two commands; raises as `running`, and SwapFailed if it cannot be started."""
+        """Run the command; raises as `running`, and SwapFailed if it cannot be started."""
         program = shutil.which(Path(argv[0]).expanduser())
         if program is None:
             raise SwapFailed(
