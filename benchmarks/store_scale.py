@@ -311,10 +311,10 @@ def main() -> None:
     """Print one line per measure: seconds, and how many times the reference."""
     from navigator.sheet.statistics.page import PageQuestion
     from navigator.sheet.statistics.pages import PAGES
+    from navigator.sheet.waiting import tips
     from navigator.store.database import open_reader
     from navigator.store.reads.cards import CardReads
     from navigator.store.reads.reader import Reader
-    from navigator.tui.feed import count_figures
 
     proposals = int(sys.argv[1]) if len(sys.argv) > 1 else PROPOSALS
     with tempfile.TemporaryDirectory() as folder:
@@ -340,7 +340,7 @@ def main() -> None:
                 "deck: first snapshot", best(lambda: (cards.cards("2026-11-01"), reader.counts())), reference
             )
             _tell("deck: first picture", first_picture(Path(folder)), reference)
-            _tell("deck: rates and figures", best(lambda: count_figures(reader)), reference)
+            _tell("deck: where the bases are", best(lambda: tips(reader)), reference)
             _tell("one task's open proposals", best(lambda: reader.proposals(task_id="T77")), reference)
 
 

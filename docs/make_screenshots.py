@@ -122,7 +122,7 @@ async def take(state: Path) -> None:
     app = NavigatorApp(load_settings(), paths, time_scale=SCALE_SHOWN, autostart=True)
     try:
         async with app.run_test(size=SIZE) as pilot:
-            await until(pilot, lambda: app.snapshot.loaded and bool(app.snapshot.figured.tips))
+            await until(pilot, lambda: app.snapshot.loaded and bool(app.snapshot.tips))
             await pilot.press("g")
             painted = False
             while not painted:  # a stream may end while the screen is painted

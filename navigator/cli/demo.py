@@ -71,7 +71,7 @@ def demo(
         try:
             open_screens(time_scale=scale)
         finally:
-            _say_how_to_return(paths, temporary=temporary)
+            _say_how_to_return(paths, scale, temporary=temporary)
         return
     began = utc_now()
     document = conduct(paths, until="idle", quiet=quiet, time_scale=scale)
@@ -84,7 +84,7 @@ def demo(
                 "\nNothing is kept. To look at the proposals, run navigator demo in a terminal or with --state DIR."
             )
         else:
-            output.say(f"\nLook at the result:\n{_environment(paths)}\n  navigator proposals")
+            output.say(f"\nLook at the result:\n{_environment(paths, scale)}\n  navigator proposals")
 
     output.show(document, text)
     if temporary:
@@ -100,19 +100,19 @@ def _say_untested() -> None:
         output.say(f"Nothing was tested: {sandbox.reason}. {sandbox.hint}", fg="yellow")
 
 
-def _say_how_to_return(paths: StatePaths, *, temporary: bool) -> None:
+def _say_how_to_return(paths: StatePaths, scale: float, *, temporary: bool) -> None:
     """After the screens: how to open them again, whether a conductor is still running, and where the files are."""
-    output.say(f"To open the demo again:\n{_environment(paths)}\n  navigator")
+    output.say(f"To open the demo again:\n{_environment(paths, scale)}\n  navigator")
     if live_status() is not None:
         output.say("The conductor is still running; `navigator run --stop` ends it.")
     if temporary:
         output.say(f"Remove the demo when you are done: rm -r {shlex.quote(str(paths.root))}")
 
 
-def _environment(paths: StatePaths) -> str:
+def _environment(paths: StatePaths, scale: float) -> str:
     """The shell line that points later commands at the demo."""
     place, config = (shlex.quote(str(path)) for path in (paths.root, paths.root / "demo.toml"))
-    return f"  export {STATE_VARIABLE}={place} NAVIGATOR_CONFIG={config}"
+    return f"  export {STATE_VARIABLE}={place} NAVIGATOR_CONFIG={config} NAVIGATOR_TIME_SCALE={scale:g}"
 
 
 def _demo_folder(chosen: Path | None) -> tuple[StatePaths, bool]:

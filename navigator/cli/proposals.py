@@ -26,7 +26,6 @@ from navigator.sheet.writing import (
     mended_words,
     record_words,
     turns_of,
-    uncertainty_words,
 )
 
 if TYPE_CHECKING:
@@ -245,7 +244,6 @@ def _show_review(store: Reader, proposal: Proposal, known: Card) -> None:
     batch = f", batch {proposal.batch}" if proposal.batch else ""
     output.say(f"  round {proposal.round}, {state}{batch}; checks: {checks_words(proposal)}")
     made = (
-        uncertainty_words(proposal),
         looks_words(looks_of(store, proposal)),
         agent_words(turns_of(store, proposal)),
         mended_words(store, proposal),

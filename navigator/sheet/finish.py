@@ -27,9 +27,6 @@ UNTIL = "until"
 SWAPPING_TO = "swapping_to"
 """Where it notes the role that a swap under way loads, while one is."""
 
-NEEDED = frozenset({"swap_in", "swap_back", "generator_speed", "reviewer_speed"})
-"""Figures that a forecast of this machine has to have measured; with any of them published it is one of another machine."""
-
 
 def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Remaining | None:
     """The forecast for all that is queued or under way, in the session that runs or in `run --until idle`; None of nothing."""

@@ -47,10 +47,8 @@ def looks_words(looks: Sequence[Look]) -> str:
     shown = [look for look in looks if look.outcome not in _NOT_SHOWN]
     files = {path for look in shown for path in look.paths}
     searches = sum(look.kind in (LookKind.SEARCH, LookKind.USES) for look in looks)
-    done = [f"read {plural(len(files), 'file')}"] if files else []
-    done += [f"searched {plural(searches, 'time')}"] if searches else []
     turns = plural(len({(look.attempt, look.round, look.turn) for look in looks}), "look")
-    return f"{', '.join(done)} in {turns}" if done else f"{turns}, shown nothing"
+    return f"read {plural(len(files), 'file')}, searched {plural(searches, 'time')} in {turns}"
 
 
 def look_lines(looks: Iterable[Look]) -> list[str]:
@@ -120,16 +118,6 @@ def mended_words(reader: Reader, proposal: Proposal) -> str:
 def _repairs(reader: Reader, proposal: Proposal) -> list[RepairCall]:
     """A part was written with the whole that it was taken from."""
     return reader.repair_calls(reader.proposal(proposal.parent) if proposal.parent else proposal)
-
-
-# How unsure a model was of a change, in words.
-
-
-def uncertainty_words(proposal: Proposal) -> str:
-    """`entropy 0.42 bits a token, at most 3.1`; "" where the server told none."""
-    if proposal.entropy_mean is None or proposal.entropy_peak is None:
-        return ""
-    return f"entropy {proposal.entropy_mean:.2f} bits a token, at most {proposal.entropy_peak:.1f}"
 
 
 # What became of the test of a finding, in words.
@@ -243,8 +231,6 @@ def _value(key: str, value: Any) -> str:
     """A field's value in words; "" where there is nothing to say."""
     if value is None:
         return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.1f} s" if key.endswith("seconds") else f"{value:.1f}"
     if isinstance(value, str):
@@ -252,9 +238,7 @@ def _value(key: str, value: Any) -> str:
             return value.replace("_", " ")
         return value[:_SHOWN_OF_HASH] if _HASH.fullmatch(value) else value
     if isinstance(value, Mapping):
-        if value.keys() == {"name", "outcome"}:  # a check
-            return f"{value['name']} {_value('outcome', value['outcome'])}"
-        return " ".join(f"{name} {said}" for name, held in value.items() if (said := _value(str(name), held)))
+        return " ".join(said for name, held in value.items() if (said := _value(str(name), held)))
     if isinstance(value, Sequence):
         return ", ".join(said for held in value if (said := _value(key, held)))
     return str(value + 1) if key == "attempt" else str(value)

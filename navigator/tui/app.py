@@ -7,25 +7,21 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from textual.app import SystemCommand
 from textual.binding import BindingType
-from textual.dom import DOMNode
 from textual.events import Event, Key
 from textual.filter import LineFilter
 from textual.message import Message
 from textual.screen import Screen
 
 from navigator.config.paths import StatePaths, config_path, state_dir
-from navigator.model.text import plural
-from navigator.tui.base import BaseApp, ComposeFor, DecideAll, OpenProposal, OpenTask, begin
-from navigator.tui.keys import TITLES, Action, KeyGate, Keymap, bindings_of, in_scope, load_keymap
-from navigator.tui.prefs import Prefs
+from navigator.tui.base import ApproveAll, BaseApp, ComposeFor, OpenProposal, OpenTask, begin
+from navigator.tui.keys import KeyGate, Keymap, bindings_of, load_keymap
 from navigator.tui.terminal import InertFilter
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 from navigator.tui.widgets.screen import NavScreen
@@ -47,11 +43,9 @@ MODES: dict[str, str] = {
 
 OVERLAYS: dict[str, str] = {
     "task": "navigator.tui.answers.screen:TaskScreen",
-    "report": "navigator.tui.answers.screen:ReportScreen",
     "suggestions": "navigator.tui.answers.suggestions:SuggestionsScreen",
     "batch": "navigator.tui.review.batch:BatchDialog",
     "help": "navigator.tui.dialogs:HelpScreen",
-    "confirm": "navigator.tui.dialogs:ConfirmDialog",
 }
 """Screens shown over another one, imported when first shown."""
 
@@ -80,7 +74,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
 
     TITLE = "navigator"
     CSS_PATH = "app.tcss"
-    ENABLE_COMMAND_PALETTE = True
+    ENABLE_COMMAND_PALETTE = False
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         name: partial(_make_screen, place) for name, place in MODES.items()
     }
@@ -100,7 +94,6 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         super().__init__(settings, paths, keymap or Keymap(), time_scale=time_scale)
         self._autostart = autostart
         self._gate = KeyGate(self, super().on_event)
-        self._history: list[str] = []
         for theme in THEMES:
             self.register_theme(theme)
         chosen = self.prefs.get("theme", DEFAULT_THEME)
@@ -117,22 +110,6 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's own, and last the one that lets no control character through."""
         return [*super().get_line_filters(), self._inert]
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """What the command palette offers: every action of the screen below it, and the themes by name."""
-        for action in in_scope(screen.SCOPE if isinstance(screen, NavScreen) else "deck"):
-            if action.palette:
-                title = f"{TITLES[action.group].lower()}: {action.label}   {self.keymap.shown(action.id)}"
-                yield SystemCommand(title, action.help, partial(self._act, screen, action))
-        for theme in THEMES:
-            title = f"theme: {theme.name.removeprefix('navigator-')}"
-            yield SystemCommand(title, "Use this theme.", partial(setattr, self, "theme", theme.name), False)
-
-    async def _act(self, screen: Screen[Any], action: Action) -> None:
-        carrier: DOMNode = self if action.group in ("app", "go") else screen
-        if action.group in ("list", "diff") and screen.focused is not None:
-            carrier = screen.focused
-        await self.run_action(action.name, carrier)
 
     # Life
 
@@ -165,8 +142,6 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
 
     async def _go(self, mode: str, request: Message | None) -> None:
         if mode != self.current_mode:
-            self._history = [name for name in self._history if name != mode][-8:]
-            self._history.append(self.current_mode)
             await self.switch_mode(mode)
         screen = self.screen_stack[0]
         if request is not None and isinstance(screen, NavScreen):
@@ -184,20 +159,19 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         """To Compose."""
         self.go("compose", request)
 
-    def on_decide_all(self, request: DecideAll) -> None:
+    def on_approve_all(self, request: ApproveAll) -> None:
         """Ask in the batch dialog."""
         self.push_screen(load(OVERLAYS["batch"])(request))
 
     async def action_back(self) -> None:
-        """Back to where the user came from."""
+        """Leave what is open, else to the deck."""
         screen = self.screen
         if isinstance(screen, NavScreen) and screen.back():
             return
         if len(self.screen_stack) > 1:
             self.pop_screen()
-        elif self._history:
-            mode = self._history.pop()
-            await self.switch_mode(mode)
+        else:
+            await self.switch_mode("deck")
 
     def action_deck(self) -> None:
         """To the deck."""
@@ -230,23 +204,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
 
     def action_interrupt(self) -> None:
         """Say how to quit."""
-        self.toast(f"Press {self.keymap.shown('app.leave')} to quit.")
-
-    def action_leave(self) -> None:
-        """Leave; while a conductor runs, say first that it keeps running."""
-        self.run_worker(self._leave(), group="go", exclusive=True)
-
-    async def _leave(self) -> None:
-        if self.link.here:
-            queued = len(self.snapshot.work)
-            unfinished = f"{plural(queued, 'task')} not finished" if queued else "nothing to do"
-            stop = f"{self.keymap.shown('fleet.stop')} on the fleet stops it."
-            lines = (f"The conductor has {unfinished}. It keeps running; {stop}",)
-            if not await self.push_screen_wait(
-                load(OVERLAYS["confirm"])("Quit Navigator?", lines, yes="quit")
-            ):
-                return
-        self.exit()
+        self.toast(f"Press {self.keymap.shown('app.quit')} to quit.")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A conductor is started only while none runs."""
@@ -257,22 +215,6 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
     def action_start_conductor(self) -> None:
         """Start a conductor; a failure becomes a toast."""
         begin(self, self.start_conductor, group="start", exclusive=True)
-
-
-_SCALE = "rehearsal.time_scale"
-"""The choice under which a demo's state folder keeps its time scale, for when the screens are opened again."""
-
-
-def rehearsed(prefs: Prefs, time_scale: float | None) -> float | None:
-    """This state folder's time scale: as asked, and kept; else as it was kept."""
-    if time_scale is not None:
-        prefs.set(_SCALE, repr(time_scale))
-        return time_scale
-    try:
-        kept = float(prefs.get(_SCALE, ""))
-    except ValueError:
-        return None
-    return None if os.environ.get("NAVIGATOR_TIME_SCALE") else kept
 
 
 def _read_settings() -> Settings:
@@ -286,21 +228,18 @@ def run_app(*, time_scale: float | None = None) -> None:
     """Open the screens until the user leaves.
 
     Args:
-        time_scale: a demo's. A conductor is started at once where it is given, and it is kept in the state folder;
-            without it, the one kept there holds, unless the environment names another.
+        time_scale: a demo's. A conductor is started at once where it is given.
 
     Raises:
         ConfigError: the settings cannot be used.
     """
     paths = StatePaths(state_dir()).ensure()
-    asked = time_scale is not None
-    time_scale = rehearsed(Prefs(paths.root), time_scale)
     app = NavigatorApp(
         _read_settings,
         paths,
         keymap=load_keymap(config_path().parent / "keys.toml"),
         time_scale=time_scale,
-        autostart=asked,
+        autostart=time_scale is not None,
     )
     app.run()
     command = [sys.executable, "-m", "navigator"]

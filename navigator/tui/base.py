@@ -17,9 +17,7 @@ from textual.worker import WorkType
 
 from navigator.config.paths import StatePaths
 from navigator.model.errors import NavigatorError
-from navigator.model.states import DecisionKind
-from navigator.model.text import plural, safe_text
-from navigator.tui import terminal
+from navigator.model.text import safe_text
 from navigator.tui.conductor_link import ConductorLink
 from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.feed import DataFeed
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
 _TOAST = 2.5
 _TOAST_OF_TROUBLE = 6.0
 """Seconds that a toast stays: it covers rows."""
-COPY_LIMIT = 56_000
-"""Bytes of a text that terminals take; longer ones are dropped by some without a word."""
 _TICK = 0.25
 """Seconds between redraws of what moves (tokens, a swap's bar) while something moves."""
 
@@ -115,9 +111,7 @@ class BaseApp(App[None], inherit_bindings=False):
     # The store and the conductor
 
     def _new_snapshot(self, snapshot: DeckSnapshot) -> None:
-        before, self.snapshot = self.snapshot, snapshot
-        if before.loaded and not self.app_focus and len(snapshot.inbox) > len(before.inbox):
-            self._notify_terminal(len(snapshot.inbox))
+        self.snapshot = snapshot
         self._tell_screen(DeckSnapshotChanged(snapshot))
 
     def _store_failed(self, problem: str) -> None:
@@ -139,12 +133,6 @@ class BaseApp(App[None], inherit_bindings=False):
         """Post to the screen in front; while the app closes there is none."""
         if self.is_running and self.screen_stack:
             self.screen.post_message(message)
-
-    def _notify_terminal(self, waiting: int) -> None:
-        """New work waits while the terminal has no focus: ring, and notify terminals that support it."""
-        if self._driver is not None:
-            text = f"Navigator: {waiting} waiting for you"
-            self._driver.write(terminal.notification_sequence(text))
 
     # Starting the conductor. Opening the screens alone loads no model.
 
@@ -176,12 +164,9 @@ class BaseApp(App[None], inherit_bindings=False):
             self.notify(said, severity=severity, markup=False, timeout=seconds)
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy text, unless terminals would drop it as too long. What models wrote stays inert where it is pasted, too."""
-        if len(text.encode("utf-8", "replace")) > COPY_LIMIT:
-            self.toast("Too long for the terminal's clipboard; not copied.", "warning")
-            return
+        """Copy text. What models wrote stays inert where it is pasted, too."""
         super().copy_to_clipboard(safe_text(text))
-        self.toast(f"Copied {plural(text.count(chr(10)) + 1, 'line')}.")
+        self.toast("Copied.")
 
     def leave_for(self, command: str) -> None:
         """Close the screens; `run_app` then runs `navigator COMMAND`, and opens them again after `setup`."""
@@ -223,7 +208,7 @@ class OpenProposal(Message):
 
 @dataclass
 class OpenTask(Message):
-    """Show a task that has no proposal to decide. `page` is "report", "suggestions" or "" for the task's own page."""
+    """Show a task that has no proposal to decide. `page` is "suggestions", or "" for the task's own page."""
 
     task: str
     page: str = ""
@@ -234,15 +219,13 @@ class ComposeFor(Message):
     """Write a task for these projects (names); none: let the user choose."""
 
     projects: Sequence[str] = ()
-    text: str = ""
 
 
 @dataclass
-class DecideAll(Message):
-    """Ask, in a dialog, for one decision on these proposals, exactly as they are on the screen now.
+class ApproveAll(Message):
+    """Ask, in a dialog, whether to approve these proposals, exactly as they are on the screen now.
 
     `proposals` are (id, tree) pairs.
     """
 
-    kind: DecisionKind
     proposals: Sequence[tuple[str, str]]

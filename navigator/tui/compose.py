@@ -18,7 +18,6 @@ from navigator.actions.tasks import AddTasks
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Model, Project
 from navigator.model.states import Complexity, TaskKind
-from navigator.model.text import safe_line
 from navigator.tui.base import ComposeFor, begin
 from navigator.tui.deck_snapshot import DeckSnapshot
 from navigator.tui.dialogs import Editor, PickDialog
@@ -32,7 +31,7 @@ from navigator.tui.widgets.screen import NavScreen
 
 _LABEL = 12
 
-FIELDS = ("for", "kind", "complexity", "priority", "variants", "after", "files")
+FIELDS = ("for", "kind", "complexity", "priority", "variants", "files")
 """What is said of a task beside its text, in the order of the form."""
 
 _TURNED: dict[str, Iterable[object]] = {
@@ -120,9 +119,6 @@ class ComposeScreen(NavScreen):
         self._wanted = None
         if request.projects:
             self._change(projects=tuple(request.projects))
-        if request.text and request.text not in self.editor.text:
-            held = self.editor.text.rstrip()
-            self.editor.put(f"{held}\n\n{request.text}" if held else request.text)
         self.editor.focus()
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
@@ -169,8 +165,6 @@ class ComposeScreen(NavScreen):
                 return f"{sheet.priority:+d}" if sheet.priority else "normal", "higher is written first"
             case "variants":
                 return f"{sheet.variants} proposals" if sheet.variants > 1 else "one proposal", ""
-            case "after":
-                return shortened(sheet.after, 6) or "no other task", ""
             case "files":
                 return shortened(sheet.files, 4) or "found automatically", ""
         return getattr(sheet, name).value, ""
@@ -187,7 +181,7 @@ class ComposeScreen(NavScreen):
     @property
     def _picks(self) -> dict[str, Callable[[], Awaitable[object]]]:
         """The fields whose values are chosen from a list."""
-        return {"for": self._pick_projects, "after": self._pick_after, "files": self._pick_files}
+        return {"for": self._pick_projects, "files": self._pick_files}
 
     def _warnings(self, width: int) -> list[list[Piece]]:
         lines: list[list[Piece]] = []
@@ -219,6 +213,11 @@ class ComposeScreen(NavScreen):
             finally:
                 self._looking.discard(project.name)
             self._redraw()
+
+    async def _read_bases(self) -> None:
+        """Read the chosen projects that are not read now."""
+        known = {row.name: row.project for row in self.app.snapshot.projects}
+        await self._look_at([known[n] for n in self._sheet.projects if n in known and n not in self._bases])
 
     def on_screen_suspend(self) -> None:
         """Save the draft at once, and read the projects again when coming back."""
@@ -277,15 +276,13 @@ class ComposeScreen(NavScreen):
         if chosen is None:
             return False
         self._change(projects=tuple(chosen))
-        self.app.toast(f"For {shortened(chosen, 4)}." if chosen else "No project chosen.")
         return True
 
     async def _pick_files(self) -> None:
         """Choose files from the projects' base commits."""
         if not self._sheet.projects and not await self._pick_projects():
             return
-        known = {row.name: row.project for row in self.app.snapshot.projects}
-        await self._look_at([known[n] for n in self._sheet.projects if n in known and n not in self._bases])
+        await self._read_bases()
         bases = [self._bases[name] for name in self._sheet.projects if name in self._bases]
         paths = dict.fromkeys(path for base in bases for path in base.paths)
         chosen = await self.app.push_screen_wait(
@@ -298,26 +295,6 @@ class ComposeScreen(NavScreen):
         )
         if chosen is not None:
             self._change(files=tuple(chosen))
-
-    async def _pick_after(self) -> None:
-        """Choose the tasks that come first."""
-        snapshot = self.app.snapshot
-        cards = {card.task: card for card in (*snapshot.inbox, *snapshot.work)}
-        # With the titles in the names, a word of one finds it.
-        named = {f"{card.task}  {safe_line(card.title)}": card for card in cards.values()}
-        held = [identifier for identifier in self._sheet.after if identifier not in cards]
-        chosen = await self.app.push_screen_wait(
-            PickDialog(
-                "Which tasks come first?",
-                [*named, *held],
-                chosen=[name for name, card in named.items() if card.task in self._sheet.after] + held,
-                about=lambda name: named[name].project if name in named else "ended",
-                empty="No task waits or is worked on.",
-            )
-        )
-        if chosen is not None:
-            after = tuple(named[name].task if name in named else name for name in chosen)
-            self._change(after=after)
 
     def action_editor(self) -> None:
         """Write in $VISUAL or $EDITOR, and take what was saved."""
@@ -338,6 +315,7 @@ class ComposeScreen(NavScreen):
             return
         if not self._sheet.projects and not await self._pick_projects():
             return
+        await self._read_bases()
         sheet = self.sheet
         trees = {name: frozenset(g.paths) for name, g in self._bases.items() if not g.problem}
         try:
@@ -367,7 +345,6 @@ class Sheet(Model):
     complexity: Complexity = Complexity.MEDIUM
     priority: int = Field(default=0, ge=-9, le=9)
     files: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
     variants: int = Field(default=1, ge=1, le=4)
 
     def draft(self) -> str:

@@ -17,7 +17,6 @@ from typing import Any
 from navigator.actions.wire import NoConductor
 from navigator.config.paths import StatePaths
 from navigator.engine.following import ConductorClient
-from navigator.model import patterns
 from navigator.model.errors import NavigatorError
 from navigator.process.runner import start
 from navigator.tui.deck_snapshot import LiveStatus, SwapProgress
@@ -148,9 +147,12 @@ class ConductorLink:
         said_last = lines[-1] if lines else f"The conductor ended with exit code {code}."
         if self.here:
             return  # somebody else started one at the same moment
-        problem, hint = in_brief(said_last)
+        problem, _, hint = said_last.rpartition(_SPOKEN)[2].removeprefix(_ENDED).partition(". ")
+        problem = f"{problem.removesuffix('.')}."
         self._say("absent", problem)
-        raise NavigatorError(problem, hint=hint)
+        raise NavigatorError(
+            problem, hint=hint if len(hint) <= _SHORT_HINT else "`navigator doctor` says how."
+        )
 
     async def _connect_once(self) -> None:
         self._lost.clear()
@@ -244,13 +246,3 @@ def _speed(moments: deque[tuple[float, int]]) -> float:
     """Characters a second of a stream; 0 before there is enough of it."""
     (began, first), (ended, last) = moments[0], moments[-1]
     return (last - first) / (ended - began) if ended - began > _ENOUGH else 0.0
-
-
-def in_brief(said: str) -> tuple[str, str]:
-    """What a conductor that ended at once said, as a line and a hint that leave the screen to be seen.
-
-    The command line says all of it; a long hint, such as the list of every strategy, is one command away here.
-    """
-    words = said.removeprefix(_SPOKEN).removeprefix(_ENDED).removeprefix(_SPOKEN).strip()
-    first, rest = (*patterns.split(r"(?<=[.!?])\s+", words, most=1), "")[:2]
-    return first, rest if len(rest) <= _SHORT_HINT else "`navigator doctor` says how."

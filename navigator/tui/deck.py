@@ -11,12 +11,12 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
-from navigator.model.states import DecisionKind, TaskKind, TaskState
+from navigator.model.states import TaskKind, TaskState
 from navigator.model.text import safe_line
 from navigator.sheet.variants import best_first
 from navigator.tui import deck_rows as draw
-from navigator.tui.base import DecideAll, OpenProposal, OpenTask, begin
-from navigator.tui.deck_rows import CARD_ORDERS, Query, following, in_order, parse_query
+from navigator.tui.base import ApproveAll, OpenProposal, OpenTask, begin
+from navigator.tui.deck_rows import CARD_ORDERS, admits, in_order
 from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.keys import Action
 from navigator.tui.widgets.cells import Piece
@@ -52,9 +52,9 @@ class DeckScreen(NavScreen):
 
     def __init__(self) -> None:
         super().__init__(classes="show-inbox")
-        self._query = Query()
+        self._words: list[str] = []
         self._snapshot = DeckSnapshot()
-        self._card_order = next(iter(CARD_ORDERS))
+        self._card_order = "effort"
         self._greeted = False
         self._variants: dict[str, list[Card]] = {}
         self._best: frozenset[str] = frozenset()
@@ -86,7 +86,8 @@ class DeckScreen(NavScreen):
 
     def on_mount(self) -> None:
         """Restore the chosen order."""
-        self._card_order = self.app.prefs.get("deck.inbox", self._card_order)
+        if (kept := self.app.prefs.get("deck.inbox", "")) in CARD_ORDERS:
+            self._card_order = kept
 
     # What is shown
 
@@ -142,7 +143,7 @@ class DeckScreen(NavScreen):
             self.pane("work").refresh()
 
     def _fill(self) -> None:
-        snapshot, query = self._snapshot, self._query
+        snapshot = self._snapshot
         if not snapshot.loaded:
             if snapshot.problem:  # it stays: an empty deck would look as if everything were gone
                 pane = self.pane("inbox")
@@ -150,13 +151,20 @@ class DeckScreen(NavScreen):
                 pane.empty = ("The stored state cannot be read. Nothing is lost.", "", *words)
                 pane.refresh()
             return
-        self.pane("inbox").empty = _NOTHING_MATCHES if query and snapshot.inbox else _NOTHING_WAITS
+        self.pane("inbox").empty = _NOTHING_MATCHES if self._words and snapshot.inbox else _NOTHING_WAITS
         self.pane("projects").empty = _NOTHING_MATCHES if snapshot.projects else _NO_PROJECTS
         inbox = self._admitted(snapshot.inbox)
         self._variants = best_first(snapshot.inbox)
         self._best = frozenset(group[0].task for group in self._variants.values())
         self.pane("inbox").set_rows(in_order(inbox, self._card_order, self._variants))
-        self.pane("projects").set_rows([row for row in snapshot.projects if query.admits_project(row)])
+        named = [word for word in self._words if word.startswith("project:")]
+        self.pane("projects").set_rows(
+            [
+                row
+                for row in snapshot.projects
+                if all(word in f"project:{row.name}".casefold() for word in named)
+            ]
+        )
         self.pane("work").set_rows(self._admitted(snapshot.work))
         self.pane("ended").set_rows(self._admitted(snapshot.ended))
         heights = pane_heights(
@@ -166,9 +174,7 @@ class DeckScreen(NavScreen):
             self.pane(name).styles.height = None if self.has_class("-narrow") else height
 
     def _admitted(self, cards: tuple[Card, ...]) -> list[Card]:
-        if not self._query:
-            return list(cards)
-        return [card for card in cards if self._query.admits(self._snapshot.known(card))]
+        return [card for card in cards if admits(self._words, self._snapshot.known(card))]
 
     def on_resize(self) -> None:
         """Another size: the short lists get another share."""
@@ -190,7 +196,7 @@ class DeckScreen(NavScreen):
             notes.append(f"of {len(self._snapshot.inbox)}")
         if pane.selection:
             notes.append(f"{len(pane.selection)} selected")
-        notes.append(draw.order_words(self._card_order))
+        notes.append("quickest first" if self._card_order == "effort" else "oldest first")
         return draw.card_heading(
             "WAITING FOR YOU", len(pane.rows), "  ".join(notes), width, self._elsewhere("inbox")
         )
@@ -210,18 +216,16 @@ class DeckScreen(NavScreen):
         )
 
     def _elsewhere(self, name: str) -> str:
-        """Where one list hides the others: what tab shows next, with counts."""
+        """Where one list hides the others: what tab shows next."""
         if not self.has_class("-narrow"):
             return ""
         key = self.app.keymap.shown("deck.next_pane")
-        place = PANES.index(name)
-        others = [*PANES[place + 1 :], *PANES[:place]]
+        other = PANES[(PANES.index(name) + 1) % len(PANES)]
         words = {"inbox": "waiting", "work": "work", "ended": "ended", "projects": "projects"}
-        return f"{key} → " + " · ".join(f"{words[other]} {len(self.pane(other).rows)}" for other in others)
+        return f"{key} → {words[other]} {len(self.pane(other).rows)}"
 
     def _draw_waiting(self, card: Card, width: int) -> list[Piece]:
-        timed = self._card_order == "effort"
-        return draw.draw_waiting(self._snapshot.known(card), width, timed=timed, best=card.task in self._best)
+        return draw.draw_waiting(self._snapshot.known(card), width, best=card.task in self._best)
 
     # Going about
 
@@ -299,15 +303,15 @@ class DeckScreen(NavScreen):
         elif (refusal := Approve.refuse_one(card)) is not None:
             self.app.toast(str(refusal), "warning")
         else:
-            self.post_message(DecideAll(DecisionKind.APPROVE, [(card.proposal, card.tree)]))
+            self.post_message(ApproveAll([(card.proposal, card.tree)]))
 
     def action_approve_batch(self) -> None:
         """Approve the selected proposals, else the batch of the one under the cursor, else all that wait."""
-        self._decide_all(DecisionKind.APPROVE)
-
-    def action_reject_batch(self) -> None:
-        """The same, rejected."""
-        self._decide_all(DecisionKind.REJECT)
+        cards = self.batch_cards()
+        if cards:
+            self.post_message(ApproveAll([(card.proposal, card.tree) for card in cards]))
+        else:
+            self.app.toast("No proposal here waits for a decision.", "warning")
 
     def action_review_existing(self) -> None:
         """Choose what of the project under the cursor is reviewed."""
@@ -325,13 +329,6 @@ class DeckScreen(NavScreen):
         if inbox.selected_rows or current is None or not _can_decide(current):
             return waiting
         return [card for card in waiting if card.batch == current.batch]
-
-    def _decide_all(self, kind: DecisionKind) -> None:
-        cards = self.batch_cards()
-        if cards:
-            self.post_message(DecideAll(kind, [(card.proposal, card.tree) for card in cards]))
-        else:
-            self.app.toast("No proposal here waits for a decision.", "warning")
 
     def action_swap(self) -> None:
         """Load the reviewer without waiting for the batch to fill."""
@@ -402,7 +399,7 @@ class DeckScreen(NavScreen):
 
     @on(Input.Changed, "#filter")
     def _filter_changed(self, event: Input.Changed) -> None:
-        self._query = parse_query(event.value)
+        self._words = event.value.casefold().split()
         self._fill()
 
     @on(Input.Submitted, "#filter")
@@ -411,15 +408,15 @@ class DeckScreen(NavScreen):
         self._focus("inbox")
 
     def action_sort(self) -> None:
-        """What waits in its next order."""
-        self._card_order = following(CARD_ORDERS, self._card_order)
+        """What waits: the quickest to decide first, or the oldest."""
+        self._card_order = "oldest" if self._card_order == "effort" else "effort"
         self.app.prefs.set("deck.inbox", self._card_order)
         self._fill()
 
     def back(self) -> bool:
         """Esc clears the filter, then the selection."""
         field = self.query_one("#filter", Input)
-        if self._query or field.has_class("-open"):
+        if self._words or field.has_class("-open"):
             field.value = ""
             field.remove_class("-open")
             self._focus(self.focused_pane)
@@ -449,9 +446,6 @@ def _can_decide(card: Card) -> bool:
 
 
 def page_of(card: Card) -> str:
-    """Which screen shows a task without a proposal: "suggestions", "report", or "" for the task's own page."""
-    if card.proposal or not card.report or card.state not in (TaskState.AWAITING_APPROVAL, TaskState.DONE):
-        return ""
-    if card.suggestions or (card.kind == TaskKind.SCAN.value and card.state is TaskState.DONE):
-        return "suggestions"
-    return "" if card.no_change else "report"
+    """Which screen shows a task without a proposal: "suggestions", or "" for the task's own page."""
+    read = card.kind == TaskKind.SCAN.value and card.state is TaskState.DONE
+    return "suggestions" if card.report and not card.proposal and (card.suggestions or read) else ""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from operator import attrgetter
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from navigator.model.states import Needs, TaskState, Verdict
+from navigator.model.states import Needs, TaskState
 from navigator.sheet.marks import careful_paths, labels, marks
 from navigator.sheet.variants import ENDED as ENDED_FOR_GOOD
 from navigator.sheet.variants import leaders, spread
-from navigator.sheet.waiting import about, by_effort, card_seconds, row_head
+from navigator.sheet.waiting import by_effort, row_head
 from navigator.tui.clock import seconds_since
 from navigator.tui.deck_snapshot import ProjectRow
 from navigator.tui.widgets.cells import (
@@ -89,27 +87,19 @@ def _count_cell(number: int, width: int) -> str:
 
 
 def card_heading(title: str, count: int | None, note: str, width: int, elsewhere: str = "") -> list[Piece]:
-    """The line above a list of tasks; `elsewhere` names the lists that are hidden, the next one first: where there is
-    little room only that."""
+    """The line above a list of tasks; `elsewhere` names the next of the lists that are hidden, where there is room."""
     counted = f"  {thousands(count)}" if count is not None else ""
     left = [(f"  {title}", "heading"), (counted, "title"), (f"   {note}" if note else "", "muted")]
     room = width - length(left) - 3
-    shown = elsewhere if len(elsewhere) <= room else elsewhere.partition(" · ")[0]
-    return justified(left, [(shown, "faint"), (" ", "")] if shown and len(shown) <= room else [], width)
-
-
-def order_words(order: str) -> str:
-    """An order of the inbox, for its heading."""
-    return {"oldest": "oldest first", "newest": "newest first", "effort": "quickest first"}.get(
-        order, f"by {order}"
+    return justified(
+        left, [(f"{elsewhere} ", "faint")] if elsewhere and len(elsewhere) <= room else [], width
     )
 
 
-def draw_waiting(card: Card, width: int, *, timed: bool = False, best: bool = False) -> list[Piece]:
+def draw_waiting(card: Card, width: int, *, best: bool = False) -> list[Piece]:
     """What waits for the user, in one line: who, what the strictest reader says, what it is, what to mind, how much.
 
     Args:
-        timed: say how long it may take to decide, too, where there is room.
         best: it is the best of the variants of its task that wait.
     """
     short = width < NARROW
@@ -121,12 +111,10 @@ def draw_waiting(card: Card, width: int, *, timed: bool = False, best: bool = Fa
         tail += [("  ", ""), flag]
     if card.proposal:
         tail += [(right(f"+{card.added} −{card.removed}", 10), "muted")]
-    if timed and not short:
-        tail.append((right(about(card_seconds(card)), 8), "faint"))
     tail.append((" ", ""))
     room = width - length(head) - _VERDICT
     if length(tail) > room - 14:
-        tail = [*tail[: -3 if timed and not short else -2], (" ", "")]  # the flags matter more than the size
+        tail = [*tail[:-2], (" ", "")]  # the flags matter more than the size
     tail = cropped(tail, max(2, room - 8))
     return [
         *head,
@@ -190,13 +178,8 @@ def draw_work(card: Card, width: int) -> list[Piece]:
 def draw_ended(card: Card, width: int) -> list[Piece]:
     """What ended today."""
     word, style = ENDED[card.state]
-    note = card.landing_ref.removeprefix("refs/heads/") if card.state is TaskState.LANDED else ""
     head = [*_head(card, card.proposal or card.task, width < NARROW), (fit(word, _VERDICT), style)]
-    room = width - length(head)
-    shown = clip(note, min(room // 2, 40)) if room >= 40 else ""
-    gap = 2 if shown else 0
-    title = room - length([(shown, "")]) - gap - 1
-    return [*head, (fit(card.title, title), "muted"), (" " * gap, ""), (shown, "faint"), (" ", "")]
+    return [*head, (fit(card.title, width - length(head)), "muted")]
 
 
 def ended_note(cards: Sequence[Card]) -> str:
@@ -206,73 +189,27 @@ def ended_note(cards: Sequence[Card]) -> str:
     return "  ".join(f"{word} {counts[state]}" for state, word in words if counts.get(state))
 
 
-# What `/` on the deck understands: words, `project:name`, `is:word`. Every part must match.
-
-_VERDICT_ORDER = {Verdict.APPROVE: 0, Verdict.REVISE: 1, Verdict.UNREVIEWED: 2, None: 3}
+# What `/` on the deck understands: words, of which every one must be in what a row is found by.
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A filter as it was typed, taken apart."""
-
-    words: tuple[str, ...] = ()
-    projects: tuple[str, ...] = ()
-    properties: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.words or self.projects or self.properties)
-
-    def admits(self, card: Card) -> bool:
-        """Whether a task is shown."""
-        name = card.project.casefold()
-        if not all(project in name for project in self.projects):
-            return False
-        names = _names_of(card) if self.properties else ()
-        # A property is admitted by its first letters, so that a filter narrows while it is typed.
-        if not all(any(name.startswith(word) for name in names) for word in self.properties):
-            return False
-        if not self.words:
-            return True
-        text = f"{card.proposal} {card.task} {card.project} {card.title} {card.kind}".casefold()
-        return all(word in text for word in self.words)
-
-    def admits_project(self, row: ProjectRow) -> bool:
-        """Whether a project is shown: by its name alone."""
-        name = row.name.casefold()
-        return all(project in name for project in self.projects)
+def admits(words: Sequence[str], card: Card) -> bool:
+    """Whether a filter's words, in lower case, all stand in a task's ids, names, `project:NAME` and `is:WORD`s."""
+    if not words:
+        return True
+    known = (card.proposal, card.task, f"project:{card.project}", card.title, card.kind)
+    text = " ".join([*known, *(f"is:{name}" for name in _names_of(card))]).casefold()
+    return all(word in text for word in words)
 
 
-def parse_query(text: str) -> Query:
-    """`"retry project:aurora is:approve"` taken apart; case does not matter."""
-    words: list[str] = []
-    projects: list[str] = []
-    properties: list[str] = []
-    for part in text.casefold().split():
-        if part.startswith("project:"):
-            projects.append(part.removeprefix("project:"))
-        elif part.startswith("is:"):
-            properties.append(part.removeprefix("is:"))
-        else:
-            words.append(part)
-    return Query(tuple(words), tuple(filter(None, projects)), tuple(filter(None, properties)))
-
-
-def _names_of(card: Card) -> set[str]:
+def _names_of(card: Card) -> Iterator[str]:
     """The words after `is:` that find a task: its verdict, its marks, its state, and what it is."""
-    names = {card.state.value, card.landing, *(mark.kind.value for mark in marks(card) if card.proposal)}
-    names.add("suggestions" if card.suggestions else "report" if card.report else "")
-    names.add("variant" if card.variants > 1 else "")
-    return names | ({card.verdict.value.lower()} if card.verdict else set())
+    yield from (card.state.value, card.landing, card.verdict.value if card.verdict else "")
+    yield from (mark.kind.value for mark in marks(card) if card.proposal)
+    yield "suggestions" if card.suggestions else "report" if card.report else ""
+    yield "variant" if card.variants > 1 else ""
 
 
-CARD_ORDERS: dict[str, Callable[[Sequence[Card]], list[Card]]] = {
-    "effort": by_effort,
-    "oldest": list,
-    "newest": lambda cards: list(reversed(cards)),
-    "verdict": lambda cards: sorted(cards, key=lambda card: _VERDICT_ORDER[card.verdict]),
-    "project": lambda cards: sorted(cards, key=attrgetter("project")),
-    "size": lambda cards: sorted(cards, key=lambda card: card.added + card.removed),
-}
+CARD_ORDERS: dict[str, Callable[[Sequence[Card]], Sequence[Card]]] = {"effort": by_effort, "oldest": list}
 """Orders of the inbox, the usual one first; a snapshot holds it oldest first."""
 
 
@@ -283,9 +220,3 @@ def in_order(cards: Sequence[Card], order: str, groups: dict[str, list[Card]]) -
     held = {name: group for name, group in held.items() if group}
     ordered = CARD_ORDERS.get(order, list)(leaders(cards, held))
     return spread(sorted(ordered, key=lambda card: not careful_paths(card)), held)
-
-
-def following(orders: Mapping[str, object], name: str) -> str:
-    """The order after `name`, round and round."""
-    names = list(orders)
-    return names[(names.index(name) + 1) % len(names)] if name in names else names[0]

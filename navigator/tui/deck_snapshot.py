@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.model.states import ENDED_TASK_STATES, Needs, Role, TaskState
 from navigator.model.text import plural
-from navigator.sheet.marks import beside, overlapping, places_of
+from navigator.sheet.marks import Tips, beside, overlapping, places_of
 from navigator.sheet.waiting import risk_order
 
 if TYPE_CHECKING:
@@ -34,19 +34,6 @@ class ProjectRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Figured:
-    """What is counted rarely, because counting it reads everything: when all is done, where the bases are.
-
-    `finish`: seconds from the monotonic second `counted_at` until all that is queued waits for the developer; None where
-    that is not known.
-    """
-
-    finish: float | None = None
-    counted_at: float = 0.0
-    tips: Mapping[tuple[int, str], str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class DeckSnapshot:
     """The store at one moment.
 
@@ -60,9 +47,8 @@ class DeckSnapshot:
         awaiting_review: how many proposals wait for the reviewer.
         overlaps: proposal id -> ids of other open proposals that touch one of its paths.
         swaps: newest first.
-        resident: the role last noted ("generator", "reviewer", "both"), or "".
-        resident_at: when that was noted, UTC; "" if never.
         rehearsal: everything in it is simulated.
+        tips: where the bases are now, looked at rarely.
         problem: why the store could not be read when it was last looked at, or "".
     """
 
@@ -75,15 +61,13 @@ class DeckSnapshot:
     awaiting_review: int = 0
     overlaps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     swaps: tuple[Swap, ...] = ()
-    resident: str = ""
-    resident_at: str = ""
     rehearsal: bool = False
     problem: str = ""
-    figured: Figured = Figured()
+    tips: Tips = field(default_factory=dict)
 
     def known(self, card: Card) -> Card:
         """A row with what is known of it beside the others."""
-        return beside(card, self.overlaps, self.figured.tips)
+        return beside(card, self.overlaps, self.tips)
 
     def card(self, identifier: str) -> Card | None:
         """The card of a task or a proposal, if it is in the picture."""
@@ -132,9 +116,7 @@ def make_snapshot(
     *,
     seq: int,
     swaps: tuple[Swap, ...],
-    resident: str,
-    resident_at: str,
-    figured: Figured,
+    tips: Tips,
     rehearsal: bool = False,
 ) -> DeckSnapshot:
     """One picture from what was read."""
@@ -167,9 +149,7 @@ def make_snapshot(
         awaiting_review=sum(card.standing.needs is Needs.REVIEWER for card in work),
         overlaps=overlapping(places_of(inbox)),
         swaps=swaps,
-        resident=resident,
-        resident_at=resident_at,
-        figured=figured,
+        tips=tips,
         rehearsal=rehearsal,
     )
 
@@ -197,16 +177,12 @@ CHARS_PER_TOKEN = 3.2
 
 @dataclass(frozen=True, slots=True)
 class SwapBar:
-    """How far a swap is. `expected` and `left` are seconds; `source` is "measured" or "published".
-
-    `usual`: the median seconds of each phase of swaps in the same direction.
-    """
+    """How far a swap is. `expected` and `left` are seconds; `source` is "measured" or "published"."""
 
     seconds: float
     expected: float
     share: float
     source: str
-    usual: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def left(self) -> float:
@@ -220,13 +196,12 @@ def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapB
     from navigator.schedule.forecast import PUBLISHED
 
     expected = PUBLISHED.swap_back if progress.to == Role.GENERATOR else PUBLISHED.swap_in
-    source, usual = "published", dict[str, float]()
+    source = "published"
     measured = usual_swap(swaps, progress.origin, progress.to)
     if measured is not None and measured.seconds is not None:
         expected, source = measured.seconds.median, "measured"
-        usual = {name: summary.median for name, summary in measured.phases.items()}
     seconds = now - progress.begun
-    return SwapBar(seconds, expected, min(0.95, seconds / expected) if expected else 0.95, source, usual)
+    return SwapBar(seconds, expected, min(0.95, seconds / expected) if expected else 0.95, source)
 
 
 def meanwhile(snapshot: DeckSnapshot, live: LiveStatus) -> str:

@@ -292,10 +292,7 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         self.query_one(PieceLines).refresh()
 
     def action_take(self) -> None:
-        """Choose what is marked; the row under the cursor where nothing is, or where a single earlier choice is unchanged.
-
-        A row that was searched for is added to several unchanged earlier choices.
-        """
+        """Choose what is marked; the row under the cursor where nothing is, or where a single earlier choice is unchanged."""
         # This key overtakes letters that the field has not taken yet: it waits for them.
         self.query_one(Input).call_later(self._take)
 
@@ -303,8 +300,6 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         self.on_input_changed()
         name = self.rows.current
         replaces = name is not None and not self._touched and len(self._marked) == 1
-        if name is not None and not self._touched and self._marked and self.query_one(Input).value:
-            self._marked.add(name)
         if self._many and self._marked and not replaces:
             self.dismiss(tuple(known for known in self._names if known in self._marked))
         elif name is not None:
@@ -323,14 +318,6 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
     def action_up(self) -> None:
         """Up."""
         self.rows.action_up()
-
-    def action_page_down(self) -> None:
-        """A page down."""
-        self.rows.action_page_down()
-
-    def action_page_up(self) -> None:
-        """A page up."""
-        self.rows.action_page_up()
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         """A double click chooses the row."""

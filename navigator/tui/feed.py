@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from navigator.config.paths import StatePaths
 from navigator.engine.acting import open_reading
+from navigator.sheet.waiting import tips
 from navigator.tui import clock
-from navigator.tui.deck_snapshot import DeckSnapshot, Figured, make_snapshot
+from navigator.tui.deck_snapshot import DeckSnapshot, make_snapshot
 
 if TYPE_CHECKING:
     from navigator.model.models import Project, Swap
+    from navigator.sheet.marks import Tips
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 
@@ -33,8 +35,8 @@ POLL = 0.25
 _MOST_EVENTS = 2000
 """With more events than this since the last look, everything is read again."""
 
-_FIGURES_PAUSE = 3.0
-"""Seconds between countings at least; ten times as long as counting took, where that is longer."""
+_TIPS_PAUSE = 3.0
+"""Seconds between two looks at the projects' bases; ten times as long as a look took, where that is longer."""
 
 
 class Follower:
@@ -54,9 +56,9 @@ class Follower:
         self._cards: dict[str, Card] = {}
         self._projects: list[Project] = []
         self._swaps: tuple[Swap, ...] = ()
-        self._figured = Figured()
-        self._figures_due = 0.0
-        self._figures_stale = True
+        self._tips: Tips = {}
+        self._tips_due = 0.0
+        self._tips_stale = True
 
     def look(self) -> DeckSnapshot | None:
         """A new picture, or None when nothing changed."""
@@ -67,17 +69,14 @@ class Follower:
             with self._reader.snapshot():
                 self._catch_up(midnight)
             self._version, self._day = version, midnight
-        elif not self._count():  # counting reads everything: rows first, figures with the next look
+        elif not self._look_at_bases():  # that runs git: rows first, bases with the next look
             return None
-        resident_at, resident = self._reader.newest_event("resident")
         return make_snapshot(
             self._projects,
             self._cards.values(),
             seq=self._seq,
             swaps=self._swaps,
-            resident=str(resident.get("role", "")),
-            resident_at=resident_at,
-            figured=self._figured,
+            tips=self._tips,
             rehearsal=self._reader.rehearsal,
         )
 
@@ -95,8 +94,8 @@ class Follower:
             self._read_again({event.task_id for event in events if event.task_id}, midnight)
         if whole or any(kind.startswith("swap") for kind in kinds):
             self._swaps = tuple(self._reader.swaps(NEWEST))
-        if whole or kinds & {"review_added", "call_ended", "swap_added", "task_added", "task_state"}:
-            self._figures_stale = True
+        if whole or "task_state" in kinds:
+            self._tips_stale = True
 
     def _read_again(self, touched: set[str], midnight: str) -> None:
         """The cards of these tasks, and of those that wait for one of them."""
@@ -109,36 +108,16 @@ class Follower:
             else:
                 self._cards.pop(name, None)
 
-    def _count(self) -> bool:
-        """Count again if the figures are stale and it is time; says whether it did."""
+    def _look_at_bases(self) -> bool:
+        """Read where the bases are if something changed and it is time; says whether it did."""
         began = time.monotonic()
-        if not self._figures_stale or began < self._figures_due:
+        if not self._tips_stale or began < self._tips_due:
             return False
-        self._figured = count_figures(self._reader)
+        self._tips = tips(self._reader)
         took = time.monotonic() - began
-        self._figures_stale = False
-        self._figures_due = time.monotonic() + max(_FIGURES_PAUSE, 10 * took)
+        self._tips_stale = False
+        self._tips_due = time.monotonic() + max(_TIPS_PAUSE, 10 * took)
         return True
-
-
-def count_figures(reader: Reader) -> Figured:
-    """When all that is queued is expected to be done, and where the bases are now."""
-    from navigator.sheet.waiting import tips
-
-    return Figured(_finish(reader), time.monotonic(), tips(reader))
-
-
-def _finish(reader: Reader) -> float | None:
-    """None where nothing is queued, or nothing is known of a rehearsal's times."""
-    from navigator.config.settings import load_settings
-    from navigator.sheet.finish import NEEDED, measured_figures, time_to_finish
-
-    settings = load_settings()
-    figures, names = measured_figures(reader, settings.swap)
-    if reader.rehearsal and not set(names) >= NEEDED:
-        return None
-    expected = time_to_finish(reader, settings, figures)
-    return None if expected is None else expected.seconds
 
 
 class DataFeed:

@@ -20,12 +20,11 @@ from navigator.model.text import plural
 from navigator.sheet.statistics.cost import swap_table
 from navigator.swap import look_at_servers
 from navigator.tui.base import begin
-from navigator.tui.clock import seconds_since
 from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress, meanwhile, swap_bar
 from navigator.tui.dialogs import ConfirmDialog
 from navigator.tui.keys import Action
 from navigator.tui.verbs import perform
-from navigator.tui.widgets.cells import Piece, bar, clip, cropped, duration, fit, justified, length, right
+from navigator.tui.widgets.cells import Piece, bar, clip, cropped, fit, justified, length
 from navigator.tui.widgets.page import Line, Page
 from navigator.tui.widgets.screen import NavScreen
 from navigator.tui.widgets.strip import StripFacts
@@ -181,7 +180,7 @@ _LEVELS = {"WARNING": "warn", "ERROR": "bad", "CRITICAL": "bad"}
 
 
 def now_lines(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int) -> list[Line]:
-    """What the GPU holds, or the swap under way phase by phase."""
+    """What the GPU holds, or the swap under way."""
     lines: list[Line] = [[], [("NOW", "title")], []]
     if live.swap is not None:
         return [*lines, *_swap_lines(live.swap, snapshot, facts, width, meanwhile(snapshot, live))]
@@ -190,10 +189,6 @@ def now_lines(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width
         lines.append([("○ ", "warn"), (said, "warn"), (f"   {facts.start_key} starts one", "muted")])
         if live.problem:
             lines.append([(clip(live.problem, width), "muted")])
-        if snapshot.resident and snapshot.resident_at:
-            held = "both models" if snapshot.resident == "both" else f"the {snapshot.resident}"
-            age = duration(seconds_since(snapshot.resident_at))
-            lines.append([(f"last known: {held} loaded, {age} ago", "muted")])
         return lines
     status = live.status
     role = str(status.get("resident") or "")
@@ -259,24 +254,10 @@ def _swap_lines(
         (bar(shown.share, 24), "accent"),
         (f"  {shown.seconds:.0f} s of ~{shown.expected:.0f} s, {shown.source}", ""),
     ]
-    ended, usual = dict(swap.done), shown.usual
-    names = [*ended, *(name for name in usual if name not in ended)]
-    if swap.phase and swap.phase not in names:
-        names.append(swap.phase)
     lines: list[Line] = [cropped([*head, ("   ", ""), *end], width)]
-    for name in names:
-        usually = f"median {usual[name]:.1f} s" if name in usual else ""
-        if name in ended:
-            row: list[Piece] = [("✓ ", "good"), (fit(name, 10), ""), (right(f"{ended[name]:.1f} s", 9), "")]
-        elif name == swap.phase:
-            row = [
-                ("▸ ", "accent"),
-                (fit(name, 10), "strong"),
-                (right(f"{now - swap.phase_begun:.1f} s", 9), "strong"),
-            ]
-        else:
-            row = [("· ", "faint"), (fit(name, 10), "muted"), (right("", 9), "")]
-        lines.append(cropped([*row, (f"   {usually}", "muted")], width))
+    if swap.phase:
+        seconds = f"{now - swap.phase_begun:.0f} s"
+        lines.append([("▸ ", "accent"), (f"{swap.phase}  {seconds}", "")])
     if doing:
         lines.append([(clip(f"meanwhile {doing}", width), "muted")])
     return lines
@@ -309,8 +290,6 @@ def server_lines(looks: tuple[ServerLook, ...] | None, live: LiveStatus, width: 
         end: list[Piece] = []
         if look.load is not None:
             end.append((f"{look.load.running} running  {look.load.waiting} waiting", ""))
-            if limits := live.by_role("inflight").get(look.role.value):
-                end.append((f"  limit {limits['limit']} of {limits['most']}", "muted"))
             if look.load.token_usage is not None:
                 end.append((f"  memory {100 * look.load.token_usage:.0f}%", "muted"))
         if length(left) + length(end) + 2 > width:

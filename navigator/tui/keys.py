@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -31,9 +30,8 @@ class Action:
         id: `group.name`; the name of the method, `action_<name>`, and the key in keys.toml.
         keys: default keys, the one to show first.
         label: one or two words for the footer.
-        help: a sentence for the help screen and the palette.
+        help: a sentence for the help screen.
         footer: shown in the footer where there is room.
-        palette: offered in the palette.
         first: has room in the footer before the others.
     """
 
@@ -42,7 +40,6 @@ class Action:
     label: str
     help: str
     footer: bool = False
-    palette: bool = True
     first: bool = False
 
     @property
@@ -68,7 +65,6 @@ ACTIONS: dict[str, Action] = {
         label,
         sentence,
         footer="F" in flags,
-        palette="P" in flags,
         first="1" in flags,
     )
     for group, rows in _TABLE["groups"].items()
@@ -186,70 +182,38 @@ class Keymap:
 def load_keymap(path: Path) -> Keymap:
     """Read the file; an absent one changes nothing. Whatever does not fit is left out and said."""
     try:
-        document = read_toml(path.read_text(encoding="utf-8"))
+        table = dict(read_toml(path.read_text(encoding="utf-8")).get("keys", {}))
     except FileNotFoundError:
         return Keymap()
-    except (OSError, ValueError) as error:
+    except (OSError, TypeError, ValueError) as error:
         return Keymap(problems=(f"{path} cannot be read; the default keys are used: {error}.",))
-    problems = [
-        f"{path}: there is no table {name!r}; keys belong under [keys]."
-        for name in document
-        if name != "keys"
-    ]
-    table = document.get("keys", {})
-    if not isinstance(table, dict):
-        return Keymap(problems=(*problems, f"{path}: keys must be a table."))
-    wanted: dict[str, tuple[str, ...]] = {}
-    for identifier, value in table.items():
-        problem = _problem(identifier, value)
-        if problem:
-            problems.append(f"{path}: {problem}")
-            continue
-        wanted[identifier] = tuple(key_name(key) for key in ([value] if isinstance(value, str) else value))
-    return _without_clashes(path, wanted, problems)
+    given = {name: [keys] if isinstance(keys, str) else keys for name, keys in table.items()}
+    problems = {name: problem for name, keys in given.items() if (problem := _problem(name, keys))}
+    wanted = {name: tuple(map(key_name, keys)) for name, keys in given.items() if name not in problems}
+    # What would make a key mean two things is dropped, until nothing does; the defaults themselves are free of it.
+    while found := clashes({name: wanted.get(name) or _default(ACTIONS[name]) for name in ACTIONS}):
+        scope, key, *both = found[0]
+        dropped = next(name for name in reversed(both) if name in wanted)
+        del wanted[dropped]
+        problems[dropped] = f"{shown_key(key)} on {scope} would mean both {' and '.join(both)}."
+    return Keymap(wanted, tuple(f"{path}: {problem}" for problem in problems.values()))
 
 
-def _problem(identifier: str, value: Any) -> str:
+def _problem(identifier: str, keys: Any) -> str:
     if identifier not in ACTIONS:
-        near = difflib.get_close_matches(identifier, ACTIONS, 1)
-        also = f" Did you mean {near[0]!r}?" if near else " The help screen names them all."
-        return f"there is no action {identifier!r}.{also}"
-    keys = [value] if isinstance(value, str) else value
+        return f"there is no action {identifier!r}. The help screen names them all."
     if (
         not isinstance(keys, list)
         or not keys
         or not all(isinstance(key, str) and key.strip() for key in keys)
     ):
         return f"{identifier} needs a key or a list of keys."
-    bad = next(
-        (key for key in keys if ("," in key and key != ",") or (key != key.strip() and key != " ")), None
-    )
-    if bad is not None:
-        return f"{identifier}: {bad!r} is not one key; write a list."
-    typed = next((key for key in keys if len(key) == 1), None)
-    if typed is not None and _works_while_typing(ACTIONS[identifier]):
-        return f"{identifier} works while you type: {typed!r} would be typed; choose a key with ctrl."
+    action = ACTIONS[identifier]
+    # It answers where text is written, because none of its keys is a character.
+    typed = action.group in ("compose", "app") and all(len(key) > 1 for key in action.keys)
+    if typed and any(len(key) == 1 for key in keys):
+        return f"{identifier} works while you type: choose a key with ctrl."
     return ""
-
-
-def _works_while_typing(action: Action) -> bool:
-    """Whether an action answers where text is written, and does so because none of its keys is a character."""
-    return action.group in ("compose", "app") and all(len(key) > 1 for key in action.keys)
-
-
-def _without_clashes(path: Path, wanted: dict[str, tuple[str, ...]], problems: list[str]) -> Keymap:
-    """Drop what would make a key mean two things, until nothing does; the defaults themselves are free of it."""
-    while True:
-        found = clashes({action.id: wanted.get(action.id) or _default(action) for action in ACTIONS.values()})
-        if not found:
-            return Keymap(wanted, tuple(problems))
-        scope, key, first, second = found[0]
-        dropped = second if second in wanted else first
-        kept = first if dropped == second else second
-        del wanted[dropped]
-        problems.append(
-            f"{path}: {shown_key(key)} on {scope} would mean both {kept} and {dropped}; {dropped} keeps its default key."
-        )
 
 
 def _default(action: Action) -> tuple[str, ...]:

@@ -103,16 +103,11 @@ def open_in_editor(
         return file.read_bytes()
 
 
-# What reaches the terminal: the filter that every line passes, and the notification.
+# What reaches the terminal: the filter that every line passes.
 #
 # Widgets use `safe_text` on what they show, which makes control characters readable. The filter is the last gate: no control,
 # bidi or zero-width character passes, whatever widget let it through. It keeps the width of a line: what was made visible takes
 # its room from the end of the line.
-
-
-def notification_sequence(text: str) -> str:
-    """A bell, and OSC 9 with `text` for terminals that show it as a notification."""
-    return f"\x07\x1b]9;{safe_line(text)[:200]}\x07"
 
 
 class InertFilter(LineFilter):

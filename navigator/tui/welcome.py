@@ -1,4 +1,4 @@
-"""The first run: what Navigator is, what is on this machine, and where to start."""
+"""The first run: what Navigator is, and where to start; finding repositories."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from textual.widgets import Input, Static
 from navigator.config.paths import config_path
 from navigator.model.errors import NavigatorError
 from navigator.model.text import plural, safe_line
-from navigator.setup.servers import USUAL, FoundServer, find_servers
 from navigator.tui.deck_snapshot import DeckSnapshot
 from navigator.tui.keys import in_group
 from navigator.tui.widgets.cells import Piece, fit
@@ -36,22 +35,17 @@ class FirstRunScreen(NavScreen):
     CSS_PATH = "welcome.tcss"
 
     def compose_body(self) -> ComposeResult:
-        """What Navigator is, the servers, what to do next."""
+        """What Navigator is, and what to do next."""
         with Vertical():
             yield Static(Content(_WHAT), id="what")
-            yield Static(id="servers")
             yield Static(self._ways(), id="ways")
             yield Static(
                 Content(
                     f"Settings file: {safe_line(str(config_path()))} (not found; using the defaults)\n"
-                    "`navigator setup` writes it. One model is enough: it can write and review."
+                    "`navigator setup` finds your model servers and writes it. One model is enough: it can write and review."
                 ),
                 id="settings",
             )
-
-    def on_mount(self) -> None:
-        """Look for servers in the background."""
-        self.action_look_again()
 
     def _ways(self) -> Content:
         keys = self.app.keymap
@@ -59,13 +53,6 @@ class FirstRunScreen(NavScreen):
             Content.assemble((f"{keys.shown(action.id):>7}", "$accent bold"), f"   {action.help}")
             for action in in_group("first_run")
         )
-
-    @work(exclusive=True)
-    async def action_look_again(self) -> None:
-        """Look for servers at their usual ports."""
-        place = self.query_one("#servers", Static)
-        place.update(Content.styled("Looking for model servers on this machine …", "$muted"))
-        place.update(_servers(await find_servers()))
 
     def action_setup(self) -> None:
         """Leave the screens for the questions in the terminal."""
@@ -87,26 +74,6 @@ class FirstRunScreen(NavScreen):
     def action_go_on(self) -> None:
         """To the deck."""
         self.dismiss(None)
-
-
-def _servers(found: tuple[FoundServer, ...]) -> Content:
-    if not found:
-        usual = ", ".join(f"{name} {port}" for port, name in USUAL)
-        return Content.assemble(
-            ("○ ", "$muted"),
-            "No model server is running on this machine ",
-            (f"({usual}).", "$muted"),
-            "\n  The demo needs none.",
-        )
-    servers = "1 server" if len(found) == 1 else f"{len(found)} servers"
-    lines = [Content.assemble(("● ", "$success"), (f"{servers} found on this machine", "bold"))]
-    for server in found:
-        models = ", ".join(map(safe_line, server.models[:3])) or server.problem or "no model loaded"
-        more = f" and {len(server.models) - 3} more" if len(server.models) > 3 else ""
-        lines.append(
-            Content.assemble(f"  {server.name:<11}", (f"{server.url:<26}", "$muted"), f"{models}{more}")
-        )
-    return Content("\n").join(lines)
 
 
 # Find git repositories under a folder, and take those the user chooses into care.

@@ -39,7 +39,6 @@ from tests.client.scripted import (
     refuse,
     routes,
     serving,
-    usage,
 )
 
 KEY = "sk-secret-0123456789"
@@ -80,21 +79,6 @@ async def test_what_is_sent(connect) -> None:
         "json_schema": {"name": "review", "schema": {"type": "object"}, "strict": True},
     }
     assert "rid" not in body
-
-
-async def test_bytes_may_be_cut_anywhere(connect) -> None:
-    stream = (delta("Grüße, 世界 🚀") + delta(finish="stop") + usage() + DONE).encode()
-    utf8 = stream.replace(b"\\u00fc", "ü".encode()).replace(b"\\ud83d\\ude80", "🚀".encode())
-
-    async def drip(request: Request, wire: Wire) -> None:
-        await wire.head()
-        for index in range(len(utf8)):
-            await wire.send(utf8[index : index + 1])
-            if index % 16 == 0:
-                await asyncio.sleep(0)
-
-    async with serving(routes(drip)) as server, connect(server.url) as client:
-        assert (await client.chat(question())).text == "Grüße, 世界 🚀"
 
 
 async def test_a_surrogate_pair_cut_between_two_chunks_is_joined(connect) -> None:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from navigator.cli.lab_compare import judged, require_judges, tell_votes
 from navigator.config.settings import Settings
-from navigator.figures.intervals import sign_test
 from navigator.lab.comparing.journal import Journal, LabTask, Vote
 from navigator.lab.comparing.session import Finished
-from navigator.lab.judging import Tally, duel, majority, questions, read_verdict, tally
+from navigator.lab.judging import Tally, duel, questions, read_verdict, tally
 from navigator.model.errors import NavigatorError, UsageError
 from tests.lab.conftest import Judge
 
@@ -76,15 +72,6 @@ def test_three_judges_decide_by_majority() -> None:
     assert tally(split).duels[0].ties == 10
 
 
-@given(st.lists(st.sampled_from(["a", "b", ""]), min_size=1, max_size=7))
-def test_a_majority_is_more_than_half(outcomes: list[str]) -> None:
-    winner = majority(outcomes)
-    if winner:
-        assert 2 * outcomes.count(winner) > len(outcomes)
-    else:
-        assert all(2 * outcomes.count(each) <= len(outcomes) for each in ("a", "b"))
-
-
 def test_pairs_seen_in_one_order_only_are_left_out() -> None:
     found = tally(votes_of("one", 10, prefers("a"))[:-1])
     assert (found.incomplete, found.duels[0].wins) == (1, 9)
@@ -99,15 +86,6 @@ def test_counts_that_a_paper_prints() -> None:
     mostly = duel("x", "y", 8, 2, 190)
     assert "95% are ties" in mostly.reason
     assert not duel("x", "y", 20, 8, 12).reason
-
-
-def test_a_coin_is_seldom_called_a_difference() -> None:
-    """Simulated judges without an opinion: false alarms stay below the level."""
-    dice, alarms = random.Random(4), 0
-    for _ in range(400):
-        wins = sum(dice.random() < 0.5 for _ in range(40))
-        alarms += sign_test(wins, 40 - wins) < 0.05
-    assert alarms <= 400 * 0.05 + 12
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,11 +16,11 @@ from navigator.config.paths import StatePaths
 from navigator.journey.land import TestsDue, land
 from navigator.mcp.tools import Tools
 from navigator.model.models import CheckResult, Review
-from navigator.model.states import CheckOutcome, DecisionKind, LandingState, Role, Verdict
+from navigator.model.states import CheckOutcome, LandingState, Role, Verdict
 from navigator.sheet.marks import Kind, batch_choice, facts_of, head, labels, marks
 from navigator.sheet.waiting import tips
 from navigator.tui.review.batch import candidates
-from tests.journey.splitting import SplitBench, git
+from tests.journey.splitting import CHANGED, FIVE, SplitBench, git
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/approving.md"
 ASKS, BY_NAME, LANDS, TAKES, LEAVES, REFUSES = (
@@ -128,35 +129,31 @@ def test_what_each_way_of_approving_does(case: Case, tmp_path: Path, monkeypatch
         if not case.pin:
             taken = proposal in {one.id for one in batch_choice(store).taken}
             assert taken is (batch == TAKES)
-        (candidate,), _ = candidates(store, DecisionKind.APPROVE, [(proposal, tree)])
+        (candidate,), _ = candidates(store, [(proposal, tree)])
         assert (candidate.left_out == "") is (batch == TAKES)
-    refused = bench.desk.run("approve", proposal, "--tree", tree, codes=(1, 2))
-    assert b"nothing was done" in refused.stderr or (case.pin and b"has changed" in refused.stderr)
-    command = ("approve", proposal, "--tree", tree, "--yes")
-    row = bench.desk.json(*command, codes=(0, 1))["decisions"][0]
+    command = ("approve", proposal, "--tree", tree, "--yes", "--json")
+    row = json.loads(bench.desk.read(*command, codes=(0, 1)))["decisions"][0]
     assert row["recorded"] is (yes == LANDS)
     if case.confirm:
         assert f"--confirm '{proposal}:{case.confirm}'" in row["reason"]
-        row = bench.desk.json(*command, "--confirm", case.confirm)["decisions"][0]
+        row = json.loads(bench.desk.read(*command, "--confirm", case.confirm))["decisions"][0]
     assert row["landing"] == (None if case.pin else LandingState.LANDED)
 
 
-@pytest.mark.parametrize("verb", ["approve", "reject", "undo"])
 def test_nothing_is_decided_where_nobody_can_be_asked(
-    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = SplitBench(tmp_path, monkeypatch)
-    proposal = bench.waiting(verdict=Verdict.APPROVE)
-    seen(bench, proposal)
-    if verb == "undo":
-        assert bench.approve(proposal)["landing"] == LandingState.LANDED
-    before = bench.task(bench.proposal(proposal).task_id).state, git(bench.repository, "for-each-ref")
-    done = bench.desk.run(verb, proposal, codes=(2,))
-    assert b"nothing was done" in done.stderr
-    assert (
-        bench.task(bench.proposal(proposal).task_id).state,
-        git(bench.repository, "for-each-ref"),
-    ) == before
+    landed, waits = (
+        bench.waiting(changes, verdict=Verdict.APPROVE) for changes in ({"n.txt": FIVE}, CHANGED)
+    )
+    for proposal in (landed, waits):
+        seen(bench, proposal)
+    assert bench.approve(landed)["landing"] == LandingState.LANDED
+    before = bench.proposal(waits), bench.proposal(landed), git(bench.repository, "for-each-ref")
+    for verb, proposal in (("approve", waits), ("reject", waits), ("undo", landed)):
+        assert b"nothing was done" in bench.desk.run(verb, proposal, codes=(2,)).stderr
+    assert (bench.proposal(waits), bench.proposal(landed), git(bench.repository, "for-each-ref")) == before
 
 
 def test_no_tool_of_mcp_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,10 +214,10 @@ def test_list_diff_and_deck_show_what_every_reader_says(
     ):
         reviewed(role, verdict, Verdict.REVISE, **more)(bench, proposal)
     expected = ["final REVISE", "overruled", "read 5 of 7 hunks"]
-    listed = bench.desk.run("proposals").stdout.decode()
+    listed = bench.desk.read("proposals")
     at = [listed.index(words) for words in expected]
     assert at == sorted(at)
-    diff = bench.desk.run("diff", proposal).stdout.decode()
+    diff = bench.desk.read("diff", proposal)
     assert all(words in diff for words in ("said REVISE", "read 5 of 7 hunks", "It rounds twice."))
     assert diff.index("the final model said REVISE") < diff.index("the reviewer said REVISE, overruled")
     with bench.desk.reading() as store:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from html import escape as text
 from pathlib import Path
@@ -58,10 +59,10 @@ def everything(bench: SplitBench) -> dict[str, str]:
 
 def test_every_face_has_the_same_list(bench: SplitBench) -> None:
     expected = everything(bench)
-    document = bench.desk.json("proposals")["waiting"]
+    document = json.loads(bench.desk.read("proposals", "--json"))["waiting"]
     assert {row["id"]: row["says"] for row in document} == expected
     assert all(row["to_do"] for row in document)
-    said = bench.desk.run("proposals").stdout.decode()
+    said = bench.desk.read("proposals")
     assert all(name in said for name in expected) and "it is locked. `navigator approve" in said
     with bench.desk.reading() as store:
         assert store.counts()["waiting"] == len(waiting(store)) == len(expected)
@@ -69,7 +70,7 @@ def test_every_face_has_the_same_list(bench: SplitBench) -> None:
     told = Tools(bench.desk.paths).call("list_proposals", {})["waiting"]
     assert [row["id"] for row in told] == [row["id"] for row in document]
     page = bench.desk.root.parent / "report.html"
-    bench.desk.run("report", str(page))
+    bench.desk.read("report", str(page))
     listed = re.findall(r"<dt>([PT]\d+)</dt>", page.read_text())
     assert listed == [row["id"] for row in document]
     assert all(text(row["says"]) in page.read_text() for row in document)
@@ -93,7 +94,7 @@ def test_what_touches_careful_paths_comes_first_everywhere(bench: SplitBench) ->
         assert deck is not None and [card.proposal for card in deck.inbox] == expected
         for order in CARD_ORDERS:
             assert in_order(deck.inbox, order, {})[-1].proposal == second
-    told = bench.desk.json("proposals")["waiting"]
+    told = json.loads(bench.desk.read("proposals", "--json"))["waiting"]
     assert told[-1]["id"] == second and "careful: it touches code.py" in str(told[0]["marks"])
     assert Tools(bench.desk.paths).call("list_proposals", {})["waiting"][-1]["id"] == second
 

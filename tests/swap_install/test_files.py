@@ -15,7 +15,7 @@ from navigator.setup.install import carry_out, flags_of_unit
 from navigator.setup.render import quoted
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=10)
 @given(
     body=st.text(), comment=st.sampled_from(["#", "//"]), at=st.integers(0), char=st.characters(codec="utf-8")
 )

@@ -57,6 +57,13 @@ def reviewing(reviewed: Reviewing, tmp_path: Path) -> Reviewing:
 
 
 @pytest.fixture(autouse=True)
+def brief_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pilot waits for its messages; it need not wait 20 ms besides, twice for each key, for an idle process: 10 do."""
+    monkeypatch.setattr("textual._wait.SLEEP_GRANULARITY", 0.01)
+    monkeypatch.setattr("textual._wait.SLEEP_IDLE", 0.001)
+
+
+@pytest.fixture(autouse=True)
 def fixed_moment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As of `world.NOW`, unblinking; dialogs answer at once, and nothing is seen by itself: both have tests of their own."""
     monkeypatch.setattr("textual.widgets.Input.cursor_blink", False)

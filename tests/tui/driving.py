@@ -10,6 +10,8 @@ from typing import Any, cast
 import pytest
 from textual.pilot import Pilot
 
+from navigator.store.database import open_reader
+from navigator.store.reads.reader import Reader
 from navigator.tui.app import NavigatorApp
 from navigator.tui.diff.view import DiffView
 
@@ -36,6 +38,29 @@ async def loaded(pilot: Pilot[Any]) -> NavigatorApp:
     app = cast("NavigatorApp", pilot.app)
     await until(pilot, lambda: app.snapshot.loaded, what="the first picture")
     return app
+
+
+class Driver:
+    """The app driven by keys, and what it told."""
+
+    def __init__(self, pilot: Pilot[Any], app: NavigatorApp) -> None:
+        self.pilot, self.app = pilot, app
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def type(self, text: str) -> None:
+        await self.press(*("space" if character == " " else character for character in text))
+
+    async def until(self, true: Callable[[], bool], what: str = "it") -> None:
+        await until(self.pilot, true, what=what)
+
+    def told(self, words: str) -> bool:
+        return any(words in note.message for note in self.app._notifications)
+
+    def read(self) -> Reader:
+        return Reader(open_reader(self.app.paths.database))
 
 
 def go_to_finding(view: DiffView, key: str) -> bool:

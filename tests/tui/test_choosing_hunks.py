@@ -53,7 +53,7 @@ async def test_hunks_are_chosen_kept_and_refused(reviewing: Reviewing) -> None:
         assert diff.move_to("billing/totals.py")  # the header of a file is all its hunks
         await at.press("space")
         assert diff.chosen == frozenset()
-        await at.press("backslash", "w", "right_square_bracket", "space")
+        await at.press("backslash", "right_square_bracket", "space")
         assert diff.chosen == {"H1"}
 
         await at.press("n")
@@ -82,6 +82,12 @@ async def test_hunks_are_chosen_kept_and_refused(reviewing: Reviewing) -> None:
         await at.press("escape")
         await at.until(lambda: at.app.screen is at.screen, "Review again")
         assert diff.chosen == {"H1"} and at.proposal("P2").state is ProposalState.OPEN
+
+        assert diff.move_to("billing/totals.py")  # all of its hunks are the whole proposal
+        await at.press("space")
+        assert (await asked(at))._question.startswith("Approve P2 ")
+        await at.press("escape")
+        await at.until(lambda: at.app.screen is at.screen, "Review again")
 
         shown = at.screen.shown  # another tree than the one on the screen is refused
         assert shown is not None
@@ -119,14 +125,3 @@ async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: 
         await at.press("enter")
         await at.until(lambda: at.proposal(part.id).state is ProposalState.LANDED, "the landing")
         assert reviewing.branch()
-
-
-async def test_all_hunks_chosen_are_the_whole_proposal(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        assert at.screen.diff.move_to("billing/totals.py")
-        await at.press("space", "a")
-        dialog = await at.dialog(ConfirmDialog)
-        assert dialog._question.startswith("Approve P2 ")
-        await at.press("enter")
-        await at.until(lambda: at.proposal("P2").state is ProposalState.LANDED, "the landing")
-        assert not [one for one in at.read().proposals() if one.parent]

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -18,10 +18,8 @@ from navigator.engine.acting import request
 from navigator.engine.server import SocketServer
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Event
-from navigator.tui.app import NavigatorApp, rehearsed
-from navigator.tui.conductor_link import ConductorLink, in_brief
-from navigator.tui.dialogs import ConfirmDialog
-from navigator.tui.prefs import Prefs
+from navigator.tui.app import NavigatorApp
+from navigator.tui.conductor_link import ConductorLink
 from navigator.tui.widgets.strip import StatusStrip
 from tests.tui import world
 from tests.tui.driving import loaded, until
@@ -145,14 +143,6 @@ async def test_without_a_conductor_things_are_done_here(state: StatePaths) -> No
         await line.link.request("task.add", {"tasks": [{"project": "nowhere", "text": "x"}]})
 
 
-async def test_a_conductor_that_cannot_start_says_why(empty_state: StatePaths) -> None:
-    line = Line(empty_state)
-    with pytest.raises(NavigatorError, match="no settings yet"):
-        await line.link.start()
-    assert line.link.live.conductor == "absent"
-    assert "no settings yet" in line.link.live.problem
-
-
 async def test_a_started_conductor_outlives_the_link(
     empty_state: StatePaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,52 +180,13 @@ async def test_without_a_strategy_the_screens_say_it_in_a_line(
         await until(pilot, lambda: first in str(strip.render()), what="the banner, not cut")
 
 
-def test_a_short_hint_is_said_whole() -> None:
-    words = "navigator: The conductor did not start: navigator: Another one works here. End it first."
-    assert in_brief(words) == ("Another one works here.", "End it first.")
-    assert in_brief("no sentence") == ("no sentence", "")
-
-
-async def test_leaving_says_that_the_conductor_keeps_running(empty_state: StatePaths) -> None:
-    desk = Desk(empty_state)
-    await desk.server.start()
-    app = NavigatorApp(Settings(), empty_state, autostart=False)
-    async with app.run_test() as pilot:
-        await until(pilot, lambda: app.link.here)
-        await pilot.press("q")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog) and app.screen.ready)
-        assert "It keeps running" in cast("ConfirmDialog", app.screen)._lines[0]
-        await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(app.screen, ConfirmDialog))
-        await pilot.press("q")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog) and app.screen.ready)
-        await pilot.press("enter")
-        await until(pilot, lambda: app._exit)
-    await desk.server.close()
-
-
 REHEARSAL = Settings.model_validate({"swap": {"strategy": "rehearsal"}})
 
 
-@pytest.mark.parametrize("asked", [False, True])
-async def test_opening_alone_starts_no_conductor(
-    state: StatePaths, asked: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_opening_alone_starts_no_conductor(state: StatePaths, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted: list[bool] = []
     monkeypatch.setattr(NavigatorApp, "want_work", lambda app: wanted.append(True))
-    app = NavigatorApp(REHEARSAL, state, autostart=True) if asked else NavigatorApp(REHEARSAL, state)
+    app = NavigatorApp(REHEARSAL, state)
     async with app.run_test(size=(120, 40)) as pilot:
         await loaded(pilot)
-    assert wanted == ([True] if asked else [])
-
-
-def test_a_demo_is_rehearsed_again_as_it_was(
-    empty_state: StatePaths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("NAVIGATOR_TIME_SCALE", raising=False)
-    root = empty_state.root
-    assert rehearsed(Prefs(root), None) is None
-    assert rehearsed(Prefs(root), 0.02) == 0.02
-    assert rehearsed(Prefs(root), None) == 0.02
-    monkeypatch.setenv("NAVIGATOR_TIME_SCALE", "1")
-    assert rehearsed(Prefs(root), None) is None
+    assert wanted == []

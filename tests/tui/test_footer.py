@@ -21,8 +21,6 @@ from navigator.tui.widgets.screen import KeyBar
 from navigator.tui.widgets.strip import StatusStrip
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
-from tests.tui.reviewing import Reviewing
-from tests.tui.test_review import opened
 
 WIDTHS = [60, 80, 99, 100, 120, 160, 200]
 
@@ -65,7 +63,7 @@ async def test_both_lines_at_every_width(make_app: AppMaker) -> None:
         assert said.bottom <= deck.query_one("#panes").region.y
         assert said.right == 200  # no character of the status line is left at its end
 
-        await pilot.click(KeyBar, offset=(1 + line_of(app).index("? help"), 0))
+        await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
         page = app.screen.query_one(Page)
         for width in (120, 80):
@@ -75,23 +73,14 @@ async def test_both_lines_at_every_width(make_app: AppMaker) -> None:
             assert not [line for line in drawn if "…" in line], "no sentence is cut"
         words = " ".join(" ".join(drawn).split())
         assert all(ACTIONS[action.id].help in words for action in in_scope("review"))
-        await pilot.click(KeyBar, offset=(1 + line_of(app).index("esc back") + 5, 0))
+        assert "esc back" in line_of(app)
+        await pilot.press("escape")
         await until(pilot, lambda: app.screen is deck)
 
         await pilot.resize_terminal(200, 30)
         await pilot.press("S")  # where one is already is not offered
         await until(pilot, lambda: isinstance(app.screen, StatsScreen))
         assert "S statistics" not in line_of(app) and "esc back" in line_of(app)
-
-
-async def test_choosing_a_hunk_has_room_on_every_width(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        for width in WIDTHS[1:]:
-            await at.pilot.resize_terminal(width, 24)
-            await at.until(lambda width=width: at.screen.query_one(KeyBar).region.width == width)  # type: ignore[misc]
-            said = line_of(at.app)
-            for words in ("a approve", "r reject", "b send back", "c comment", "space choose hunk", "? help"):
-                assert words in said
 
 
 async def test_the_fleet_offers_what_a_conductor_can_do_where_one_is(

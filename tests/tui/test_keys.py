@@ -93,24 +93,13 @@ def test_every_action_of_a_mode_has_its_method(mode: str) -> None:
     assert [action.id for action in in_group(mode) if not hasattr(screen, f"action_{action.name}")] == []
 
 
-def test_every_action_says_what_it_does() -> None:
-    for action in ACTIONS.values():
-        assert action.keys and action.label and action.help.endswith("."), action.id
-
-
 def test_keys_survive_the_way_to_textual_and_back() -> None:
     for action in ACTIONS.values():
         for key in action.keys:
             assert key_name(shown_key(key_name(key))) in (key_name(key), shown_key(key)) or len(key) > 1
     for character in string.punctuation:
         assert shown_key(key_name(character)) == character
-    assert key_name("?") == "question_mark"
     assert key_name("ctrl+\\") == "ctrl+backslash"
-    assert key_name("+") == "plus"
-    assert shown_key("left_curly_bracket") == "{"
-    assert shown_key("space") == "space"
-    assert shown_key("tab") == "tab"
-    assert shown_key("full_stop") == "."
 
 
 def test_the_page_of_keys_is_current() -> None:
@@ -142,13 +131,10 @@ def test_keys_are_taken_as_people_write_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[keys]\n"deck.aprove" = "x"', "Did you mean 'deck.approve'"),
+        ('[keys]\n"deck.aprove" = "x"', "no action 'deck.aprove'"),
         ('[keys]\n"deck.approve" = 7', "needs a key or a list of keys"),
-        ('[keys]\n"deck.approve" = []', "needs a key or a list of keys"),
-        ('[keys]\n"deck.approve" = "a,b"', "write a list"),
-        ('[keys]\n"compose.send" = "q"', "would be typed"),
-        ("[keyz]\n", "no table 'keyz'"),
-        ("keys = 3", "must be a table"),
+        ('[keys]\n"compose.send" = "q"', "choose a key with ctrl"),
+        ("keys = 3", "cannot be read"),
         ("[keys\n", "cannot be read"),
     ],
 )

@@ -83,22 +83,17 @@ def test_the_strip_says_what_the_gpu_does(state: StatePaths) -> None:
     assert text_of(snapshot, LiveStatus(), 78)[0].startswith("○ no conductor, 4 tasks queued: ctrl+n starts")
     idle = replace(snapshot, work=())
     assert "no conductor" in text_of(idle, LiveStatus(), 120)[0]
-    assert "41 min ago" in text_of(idle, LiveStatus(), 120)[0]
     assert "starting" in text_of(snapshot, LiveStatus(conductor="starting"), 120)[0]
     assert text_of(snapshot, LiveStatus(problem="No swap strategy."), 120)[1] == "No swap strategy."
     swapping = replace(here, swap=SwapProgress("generator", "reviewer", 0.0, "load", 0.0))
     assert "SWAPPING 35B → 122B" in text_of(snapshot, swapping, 120)[0]
-    assert "wait for you, about" in text_of(snapshot, here, 120)[1]
+    assert "wait for you, ~" in text_of(snapshot, here, 120)[1]
     both = LiveStatus(conductor="here", status={"both_resident": True})
     assert "BOTH RESIDENT" in text_of(snapshot, both, 120)[0]
     down = {"both_resident": True, "problems": {"reviewer": "No server answers at 127.0.0.1:9."}}
     first, second = text_of(snapshot, LiveStatus(conductor="here", status=down), 120)[:2]
     assert first.startswith("✗ REVIEWER NOT USABLE") and "review in" not in first
     assert second == "reviewer server: No server answers at 127.0.0.1:9."
-    down["asked_again"] = {"reviewer": 12}
-    assert text_of(snapshot, LiveStatus(conductor="here", status=down), 120)[0].startswith(
-        "✗ REVIEWER NOT USABLE  asked again in 12 s"
-    )
     assert "GPU empty" in text_of(snapshot, LiveStatus(conductor="here", status={"resident": None}), 120)[0]
 
 

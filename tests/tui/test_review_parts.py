@@ -16,20 +16,10 @@ from navigator.model.states import Criterion, FindingKind, Severity, TaskState, 
 from navigator.tui import prefs as drafts
 from navigator.tui.compose import Sheet
 from navigator.tui.prefs import DraftKeeper
-from navigator.tui.review.context import REMARK, ReviewContext, finding_notes, found_again
+from navigator.tui.review.context import REMARK, ReviewContext, finding_notes
 from navigator.tui.review.words import warning_lines
 from navigator.tui.terminal import borrowed, editor_command, editor_words, run_editor
 from tests.sheet.cards import CARD
-
-LINES = ["def a():", "    return 1", "", "def b():", "    return 1", "\treturn 1"]
-
-
-def test_a_quote_is_found_nearest_to_where_it_stood() -> None:
-    assert found_again(LINES, "    return 1", 1) == 2
-    assert found_again(LINES, "    return 1", 6) == 5
-    assert found_again(LINES, "  return 1", 6) == 6, "blanks may differ where nothing is exact"
-    assert found_again(LINES, "return 2", 2) is None
-    assert found_again(LINES, "   ", 3) is None
 
 
 def test_a_draft_that_is_no_sheet_is_a_text() -> None:

@@ -10,9 +10,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from navigator.config.settings import Settings
-from navigator.model.states import DecisionKind
 from navigator.tui.app import NavigatorApp
-from navigator.tui.base import ComposeFor, DecideAll, OpenProposal
+from navigator.tui.base import ApproveAll, ComposeFor, OpenProposal
 from navigator.tui.compose import ComposeScreen
 from navigator.tui.dialogs import PickDialog
 from navigator.tui.review.batch import BatchDialog
@@ -61,12 +60,6 @@ async def chosen(pilot: Pilot[Any]) -> None:
     await painted(pilot)
 
 
-async def chosen_split(pilot: Pilot[Any]) -> None:
-    await chosen(pilot)
-    await pilot.press("backslash")
-    await painted(pilot)
-
-
 async def taking(pilot: Pilot[Any]) -> None:
     await chosen(pilot)
     await pilot.press("a")
@@ -78,7 +71,7 @@ async def batch(pilot: Pilot[Any]) -> None:
     await to_review(pilot)
     app = cast("NavigatorApp", pilot.app)
     cards = [card for card in app.snapshot.inbox if card.proposal]
-    app.screen.post_message(DecideAll(DecisionKind.APPROVE, [(card.proposal, card.tree) for card in cards]))
+    app.screen.post_message(ApproveAll([(card.proposal, card.tree) for card in cards]))
     await until(
         pilot,
         lambda: isinstance(app.screen, BatchDialog) and app.screen.ready and app.screen._stage == "asking",
@@ -113,9 +106,7 @@ def test_review(
     assert snap_compare(made(reviewing, theme), terminal_size=size, run_before=review)
 
 
-@pytest.mark.parametrize(
-    "script", [batch, compose, files, taking, chosen_split], ids=lambda script: script.__name__
-)
+@pytest.mark.parametrize("script", [batch, compose, files, taking], ids=lambda script: script.__name__)
 def test_states(snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script) -> None:
     assert snap_compare(made(reviewing, "navigator-dark"), terminal_size=(100, 30), run_before=script)
 

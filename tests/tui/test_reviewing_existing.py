@@ -106,21 +106,3 @@ async def test_chosen_read_and_fixed(
         await until(pilot, lambda: len(reader.tasks()) == 2, what="the fix")
         assert [one.state for one in reader.tasks()] == [TaskState.DONE, TaskState.QUEUED]
         assert reader.task("T2").base == "topic" and "More" in reader.task("T2").text
-
-
-async def test_put_away(
-    empty_state: StatePaths, repository: Path, make_app: AppMaker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NAVIGATOR_STATE", str(empty_state.root))
-    await act(empty_state, "project.add", path=str(repository), name="code")
-    await act(empty_state, "review.add", project="code", ref="topic")
-    await read_it(empty_state)
-    reader = Reader(open_reader(empty_state.database))
-    app = make_app(empty_state)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await loaded(pilot)
-        await until(pilot, lambda: bool(app.screen.pane("inbox").rows))  # type: ignore[attr-defined]
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, ReviewScreen) and app.screen.shown is not None)
-        await pilot.press("d")
-        await until(pilot, lambda: reader.task("T1").state is TaskState.DONE, what="put away")

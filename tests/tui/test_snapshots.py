@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -16,6 +16,7 @@ from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp
 from navigator.tui.deck_snapshot import LiveStatus, SwapProgress
 from navigator.tui.dialogs import HelpScreen
+from navigator.tui.welcome import FirstRunScreen
 from navigator.tui.widgets import strip as strip_text
 from navigator.tui.widgets.page import Page
 from tests.tui.conftest import AppMaker
@@ -29,12 +30,6 @@ Snap = Callable[..., bool]
 def settings(tmp_path: Path) -> Settings:
     """Settings that say they came from a file, so that no first run comes up."""
     return Settings(source=tmp_path / "config.toml")
-
-
-async def settled(pilot: Pilot[Any]) -> NavigatorApp:
-    app = await loaded(pilot)
-    await until(pilot, lambda: bool(app.snapshot.figured.finish or not app.snapshot.projects))
-    return app
 
 
 def working(app: NavigatorApp, swap: SwapProgress | None = None) -> None:
@@ -58,16 +53,12 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("navigator.tui.widgets.strip.time", SimpleNamespace(monotonic=lambda: clock))
 
 
-def shown(app: NavigatorApp, selector: str) -> str:
-    return "".join(str(cast("Any", widget).render()) for widget in app.screen.query(selector))
-
-
 @looks
 def test_deck(
     snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:
     async def before(pilot: Pilot[Any]) -> None:
-        app = await settled(pilot)
+        app = await loaded(pilot)
         app.theme = theme
         working(app)
         await pilot.press("j", "space")
@@ -82,53 +73,27 @@ async def swapping(app: NavigatorApp, pilot: Pilot[Any]) -> None:
     working(app, SwapProgress("generator", "reviewer", now - 27, "load", now - 18.5, ended))
 
 
-async def in_the_terminals_colours(app: NavigatorApp, pilot: Pilot[Any]) -> None:
-    app.theme = "navigator-ansi"
-    working(app)
-
-
 async def help_page(app: NavigatorApp, pilot: Pilot[Any]) -> None:
     await pilot.press("question_mark")
     await until(pilot, lambda: isinstance(app.screen, HelpScreen) and bool(app.screen.query_one(Page).lines))
 
 
-async def task_page(app: NavigatorApp, pilot: Pilot[Any]) -> None:
-    await pilot.press("G", "k", "enter")
-    await until(pilot, lambda: getattr(app.screen, "answer", None) is not None)
-    await pilot.press("i")
-    await until(
-        pilot, lambda: app.screen.__class__.__name__ == "TaskScreen" and app.screen.answer is not None
-    )  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize(
     "script",
-    [swapping, in_the_terminals_colours, help_page, task_page],
+    [swapping, help_page],
     ids=lambda script: script.__name__,
 )
 def test_states(snap_compare: Snap, make_app: AppMaker, tmp_path: Path, script: Script) -> None:
     async def before(pilot: Pilot[Any]) -> None:
-        await script(await settled(pilot), pilot)
+        await script(await loaded(pilot), pilot)
         await pilot.pause()
 
     assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=(120, 36), run_before=before)
 
 
-def test_first_run(
-    snap_compare: Snap, make_app: AppMaker, empty_state: StatePaths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from navigator.tui.welcome import FoundServer
-
-    async def found() -> tuple[FoundServer, ...]:
-        return (
-            FoundServer("SGLang", "http://127.0.0.1:30000", ("Qwen/Qwen3.5-35B-A3B-GPTQ-Int4",)),
-            FoundServer("Ollama", "http://127.0.0.1:11434", ()),
-        )
-
-    monkeypatch.setattr("navigator.tui.welcome.find_servers", found)
-
+def test_first_run(snap_compare: Snap, make_app: AppMaker, empty_state: StatePaths) -> None:
     async def before(pilot: Pilot[Any]) -> None:
         app = await loaded(pilot)
-        await until(pilot, lambda: "found on this machine" in shown(app, "#servers"))
+        await until(pilot, lambda: isinstance(app.screen, FirstRunScreen))
 
     assert snap_compare(make_app(empty_state), terminal_size=(80, 24), run_before=before)

@@ -24,7 +24,6 @@ from navigator.model.states import TaskState
 from navigator.model.text import is_unsafe
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
-from navigator.tui import terminal
 from navigator.tui.prefs import Prefs
 from navigator.tui.terminal import InertFilter
 from tests.tui import world
@@ -155,9 +154,3 @@ def test_whatever_comes_is_inert_and_no_wider(parts: list[str]) -> None:
 def test_clean_lines_are_not_copied() -> None:
     segments = [Segment("plain"), Segment(" text ▰ 日本")]
     assert InertFilter().apply(segments, BLACK) is segments
-
-
-def test_a_notification_carries_no_escape_of_its_text() -> None:
-    sequence = terminal.notification_sequence("7 wait\x1b]0;x\x07")
-    assert sequence.count("\x1b") == 1
-    assert sequence.count("\x07") == 2

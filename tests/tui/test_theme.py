@@ -7,9 +7,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.theme import Theme
 
-from navigator.tui.theme import DEFAULT_THEME, THEMES, DiffPalette, palette_for
-
-COLOURED = [theme for theme in THEMES if not theme.ansi]
+from navigator.tui.theme import THEMES, DiffPalette, palette_for
 
 
 def contrast(style: Style) -> float:
@@ -47,11 +45,7 @@ def reading_styles(palette: DiffPalette) -> list[Style]:
     return styles
 
 
-def test_the_default_is_the_first() -> None:
-    assert THEMES[0].name == DEFAULT_THEME
-
-
-@pytest.mark.parametrize("theme", COLOURED, ids=lambda theme: theme.name)
+@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
 def test_every_word_can_be_read(theme: Theme) -> None:
     least = 7.0 if theme.name == "navigator-contrast" else 4.5
     palette = palette_for(theme)
@@ -65,10 +59,3 @@ def test_every_word_can_be_read(theme: Theme) -> None:
 def test_changed_words_differ_in_more_than_colour(theme: Theme) -> None:
     palette = palette_for(theme)
     assert all(word.bold for word in palette.words.values())
-
-
-def test_the_ansi_palette_uses_only_the_terminals_own_colours() -> None:
-    palette = palette_for(next(theme for theme in THEMES if theme.ansi))
-    for style in (*reading_styles(palette), palette.faint, palette.cursor_bar, palette.unsafe):
-        for color in (style.color, style.bgcolor):
-            assert color is None or color.is_default or (color.number is not None and color.number < 8)

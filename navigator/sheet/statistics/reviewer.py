@@ -44,7 +44,6 @@ from navigator.sheet.statistics.page import (
     number,
     percent,
     share_rows,
-    share_table,
 )
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.statistics import GROUPINGS, FirstUse
@@ -171,12 +170,6 @@ def exam_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
             ways = "without", "with them"
             about = "items that they are near"
             yield _beside_table("WHAT DO PRECEDENTS CHANGE?", one, ways, about, precedents_words(one))
-        version = f"{score.model}, {score.prompt_version}"
-        named = (
-            (f"{row.source.replace('_', ' ')}, {'caught' if row.faulty else 'passed'}", row.right)
-            for row in score.by_source
-        )
-        yield share_table("BY SOURCE", named, version)
     past, _ = read_backtest(reader, since=since)
     if past.bugs:
         shares = (("bugs, caught", past.caught), ("innocent commits, flagged", past.flagged))

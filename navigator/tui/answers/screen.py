@@ -1,4 +1,4 @@
-"""One task whose answer is words: the head and the verbs on it, a report, and a task's own page."""
+"""One task whose answer is words: the head and the verbs on it, and the page with its report and its history."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from textual.app import ComposeResult
 
 from navigator.actions.base import Done, Verb, read_card
 from navigator.actions.deciding import SendBack
-from navigator.actions.tasks import After, Cancel, PutAway, Retry, TaskVerb
+from navigator.actions.tasks import Cancel, PutAway, Retry, TaskVerb
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, Suggestion, Task
 from navigator.model.states import Role, TaskState
 from navigator.model.text import safe_line, safe_text
 from navigator.sheet.variants import predecessor_words, why_it_waits
-from navigator.tui.base import OpenTask, begin
+from navigator.tui.base import begin
 from navigator.tui.deck_snapshot import DeckSnapshot, short_model
 from navigator.tui.verbs import perform
-from navigator.tui.widgets.cells import Piece, clip, cropped, justified, thousands
+from navigator.tui.widgets.cells import Piece, clip, cropped, justified
 from navigator.tui.widgets.markdown import Line, drawn, wrapped
 from navigator.tui.widgets.page import Page, PieceLines
 from navigator.tui.widgets.screen import NavScreen
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
-    from navigator.store.reads.loop import Predecessor, RoundCost
+    from navigator.store.reads.loop import Predecessor
     from navigator.store.reads.reader import Reader
 
 
@@ -120,25 +120,16 @@ class AnswerScreen(NavScreen):
             self.dismiss(None)
         return done
 
-    def action_copy(self) -> None:
-        """Copy the whole report, or the text of a task that has none."""
-        if self.answer is not None:
-            self.app.copy_to_clipboard(self.answer.task.report or self.answer.task.text)
-
-    def action_details(self) -> None:
-        """The task's text, and its history."""
-        self.post_message(OpenTask(self.identifier))
-
 
 # One task whose answer is a text: what there is to show of it, read from the store in one go.
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerText:
-    """A task, what its answer cost, who wrote it, what a scan suggests, what came before and what happened."""
+    """A task, who wrote its answer, what a scan suggests, what came before and what happened."""
 
     task: Task
-    cost: RoundCost
+    model: str
     role: Role
     suggestions: tuple[Suggestion, ...]
     events: tuple[Event, ...]
@@ -155,10 +146,9 @@ def read_answer(reader: Reader, identifier: str) -> AnswerText:
     """From the store; call it in the reading thread."""
     task = reader.task(identifier)
     role = reader.wrote(identifier) or Role.GENERATOR
-    cost = reader.round_cost(task.id, task.attempt, task.round, role)
     return AnswerText(
         task,
-        cost,
+        reader.round_cost(task.id, task.attempt, task.round, role).model,
         role,
         tuple(reader.suggestions(task.id, attempt=task.attempt)),
         tuple(reader.task_events(identifier)),
@@ -168,7 +158,7 @@ def read_answer(reader: Reader, identifier: str) -> AnswerText:
 
 
 def head_lines(answer: AnswerText, word: str, width: int) -> list[list[Piece]]:
-    """Task and title with its state; who wrote it, with what, at what cost."""
+    """Task and title with its state; who wrote it."""
     task = answer.task
     title = task.text.strip().partition("\n")[0]
     left: list[Piece] = [
@@ -181,31 +171,29 @@ def head_lines(answer: AnswerText, word: str, width: int) -> list[list[Piece]]:
 
 
 def _makers(answer: AnswerText) -> list[Piece]:
-    task, cost = answer.task, answer.cost
+    task = answer.task
     pieces: list[Piece] = [(f"{task.kind.value}  ", "muted")]
-    if cost.model:
+    if answer.model:
         who = " (the reviewer's model)" if answer.role is Role.REVIEWER else ""
-        pieces += [("by ", "muted"), (clip(short_model(cost.model), 24), ""), (who, "warn")]
-        pieces.append((f"  {cost.prompt_version}", "muted"))
-        usage = cost.usage
-        tokens = f"{thousands(usage.prompt_tokens)} → {thousands(usage.completion_tokens)} tokens"
-        pieces.append((f"  {tokens} in {usage.seconds:.1f} s", "muted"))
+        pieces += [("by ", "muted"), (clip(short_model(answer.model), 24), ""), (who, "warn")]
     if task.attempt:
         pieces.append((f"  attempt {task.attempt + 1}", "muted"))
     return pieces
 
 
+_COMFORTABLE = 100
+"""Cells beyond which a line is hard to read."""
+
 _VERBS: dict[str, type[TaskVerb]] = {
     "put_away": PutAway,
     "retry": Retry,
     "stop": Cancel,
-    "free": After,
 }
 _QUIET = frozenset({"call_started", "call_judged", "proposal_batch"})
 
 
 class TaskScreen(AnswerScreen):
-    """A task that has no proposal to decide on: its text, its report, and its history."""
+    """A task that has no proposal to decide on: its report, its text and its history."""
 
     SCOPE = "task"
     TITLE = "task"
@@ -213,10 +201,8 @@ class TaskScreen(AnswerScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what fits the task's state."""
         if action not in _VERBS:
-            return True
-        if self.answer is None or (action == "free" and not self.answer.task.after):
-            return False
-        return _VERBS[action].refuse_one(self.answer.on) is None
+            return super().check_action(action, parameters)
+        return self.answer is not None and _VERBS[action].refuse_one(self.answer.on) is None
 
     def action_retry(self) -> None:
         """Start a new attempt."""
@@ -226,16 +212,17 @@ class TaskScreen(AnswerScreen):
         """Cancel it."""
         self._do("stop")
 
-    def action_free(self) -> None:
-        """Start it without waiting for other tasks."""
-        self._do("free")
-
     def _do(self, name: str) -> None:
         begin(self, partial(self.perform, _VERBS[name](ids=(self.identifier,))), group="decide")
 
+    def word(self, answer: AnswerText) -> str:
+        """Its state."""
+        return "REPORT" if self.waits and answer.task.report else super().word(answer)
+
     def draw(self, answer: AnswerText, width: int) -> Iterator[Line]:
-        """The text; why it waits, its notes and its report; what happened, newest last."""
-        task = answer.task
+        """The report as Markdown; the text, why it waits, its notes; what happened, newest last."""
+        task, width = answer.task, min(width, _COMFORTABLE)
+        yield from [*drawn(task.report, width), [], [("TASK", "heading")]] if task.report.strip() else []
         after = predecessor_words(answer.before, task.project_id)
         if task.state is TaskState.QUEUED:
             after += (
@@ -247,7 +234,6 @@ class TaskScreen(AnswerScreen):
             ("after", after),
             ("note", task.note),
             ("reason", task.reason),
-            ("report", task.report),
         ):
             if text.strip():
                 yield []
@@ -267,22 +253,3 @@ def _told(event: Event) -> str:
     if event.kind == "task_state":
         return detail
     return "  ".join(filter(None, (kind, safe_line(event.proposal_id), detail)))[:300]
-
-
-_COMFORTABLE = 100
-"""Cells beyond which a line is hard to read."""
-
-
-class ReportScreen(AnswerScreen):
-    """A report: who asked what and who answered, and the words."""
-
-    SCOPE = "report"
-    TITLE = "report"
-
-    def word(self, answer: AnswerText) -> str:
-        """Its state."""
-        return "REPORT" if self.waits else super().word(answer)
-
-    def draw(self, answer: AnswerText, width: int) -> Iterator[Line]:
-        """The report as Markdown."""
-        yield from drawn(answer.task.report, min(width, _COMFORTABLE))

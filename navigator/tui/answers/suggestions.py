@@ -13,7 +13,7 @@ from navigator.model.models import Suggestion
 from navigator.model.states import SuggestionState
 from navigator.model.text import safe_line
 from navigator.tui.answers.screen import AnswerScreen, AnswerText
-from navigator.tui.base import begin
+from navigator.tui.base import OpenTask, begin
 from navigator.tui.widgets.cells import Piece, fit, length
 from navigator.tui.widgets.markdown import Line, drawn, wrapped
 from navigator.tui.widgets.page import Page, PieceLines
@@ -165,6 +165,10 @@ class SuggestionsScreen(AnswerScreen):
         left = any(one["state"] == SuggestionState.OPEN for one in done.data["suggestions"])
         if self.waits and not left:
             self.dismiss(None)
+
+    def action_details(self) -> None:
+        """The task's text, and its history."""
+        self.post_message(OpenTask(self.identifier))
 
     def action_next_pane(self) -> None:
         """From the list to the details, and back."""

@@ -146,7 +146,7 @@ MAX_COMPARED = 600
 """Lines longer than this are not compared word by word."""
 
 MAX_PRODUCT = 10_000
-"""Words of one line times words of the other, between what they begin and end with alike: above, all of it changed."""
+"""Words of one line times words of the other from which on they are not compared."""
 
 MIN_LIKENESS = 0.45
 """Share of characters that both lines must have in common; below, the whole line is new and emphasis would be noise."""
@@ -163,19 +163,17 @@ def changed_words(old: str, new: str) -> tuple[tuple[Range, ...], tuple[Range, .
         return None
     old_words = _WORD.findall(old)
     new_words = _WORD.findall(new)
-    head = _common_start(old_words, new_words)
-    tail = _common_start(old_words[head:][::-1], new_words[head:][::-1])
-    old_middle = old_words[head : len(old_words) - tail]
-    new_middle = new_words[head : len(new_words) - tail]
+    if len(old_words) * len(new_words) > MAX_PRODUCT:
+        return None
     old_ranges: list[Range] = []
     new_ranges: list[Range] = []
-    same = sum(map(_weight, (*old_words[:head], *old_words[len(old_words) - tail :])))
-    old_at = new_at = sum(map(len, old_words[:head]))
-    for tag, old_first, old_last, new_first, new_last in _opcodes(old_middle, new_middle):
-        old_end = old_at + sum(map(len, old_middle[old_first:old_last]))
-        new_end = new_at + sum(map(len, new_middle[new_first:new_last]))
+    same = old_at = new_at = 0
+    words = SequenceMatcher(None, old_words, new_words, autojunk=False)
+    for tag, old_first, old_last, new_first, new_last in words.get_opcodes():
+        old_end = old_at + sum(map(len, old_words[old_first:old_last]))
+        new_end = new_at + sum(map(len, new_words[new_first:new_last]))
         if tag == "equal":
-            same += sum(map(_weight, old_middle[old_first:old_last]))
+            same += sum(map(_weight, old_words[old_first:old_last]))
         else:
             _add(old_ranges, old_at, old_end, old)
             _add(new_ranges, new_at, new_end, new)
@@ -184,18 +182,6 @@ def changed_words(old: str, new: str) -> tuple[tuple[Range, ...], tuple[Range, .
     if not longest or same / longest < MIN_LIKENESS:
         return None
     return tuple(old_ranges), tuple(new_ranges)
-
-
-def _opcodes(old: list[str], new: list[str]) -> list[tuple[str, int, int, int, int]]:
-    if len(old) * len(new) > MAX_PRODUCT:
-        return [("replace", 0, len(old), 0, len(new))]
-    return list(SequenceMatcher(None, old, new, autojunk=False).get_opcodes())
-
-
-def _common_start(old: list[str], new: list[str]) -> int:
-    """How many words two lists begin with alike."""
-    differs = (place for place, (one, other) in enumerate(zip(old, new, strict=False)) if one != other)
-    return next(differs, min(len(old), len(new)))
 
 
 def _weight(word: str) -> int:

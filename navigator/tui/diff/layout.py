@@ -20,9 +20,6 @@ from navigator.tui.widgets.markdown import wrap_words
 Side = Literal["new", "old"]
 Mode = Literal["unified", "split"]
 
-SEVERITY_ORDER = (Severity.BLOCKER, Severity.MAJOR, Severity.MINOR, Severity.NIT)
-"""From what blocks to what is taste."""
-
 
 @dataclass(frozen=True, slots=True)
 class FindingNote:
@@ -136,8 +133,8 @@ def place(files: Sequence[FileDiff], annotations: Iterable[Annotation]) -> Place
 
 def _severity_rank(annotation: Annotation) -> int:
     if isinstance(annotation, LineComment):
-        return len(SEVERITY_ORDER)
-    return SEVERITY_ORDER.index(annotation.finding.severity)
+        return len(Severity)
+    return list(Severity).index(annotation.finding.severity)
 
 
 def _place_of(files: Sequence[FileDiff], labels: dict[str, LineRef], annotation: Annotation) -> LineRef:
@@ -211,21 +208,6 @@ def partners(lines: Sequence[DiffLine]) -> dict[int, int]:
     return dict(changed) | {b: a for a, b in changed}
 
 
-def hidden_above(file: FileDiff, hunk: int) -> int:
-    """How many unchanged lines lie between this hunk and the one above it, or the start of the file."""
-    this = file.hunks[hunk]
-    end = 1
-    if hunk:
-        above = file.hunks[hunk - 1]
-        end = _span_start(above.new_start, above.new_count) + above.new_count
-    return max(0, _span_start(this.new_start, this.new_count) - end)
-
-
-def _span_start(start: int, count: int) -> int:
-    """The first line of a span as git writes it; an empty span's start names the line before it."""
-    return start if count else start + 1
-
-
 def build_rows(files: Sequence[FileDiff], placement: Placement, mode: Mode) -> list[DiffRow]:
     """Every row of the view, in order."""
 
@@ -276,11 +258,11 @@ class Layout:
     def measure(
         self,
         files: Sequence[FileDiff],
-        widths: tuple[int, int] | None,
+        widths: tuple[int, int],
         box_height: Callable[[DiffRow], int],
     ) -> None:
-        """Stack the rows. `widths` are the cells for text on the left and right (equal when unified), None: no wrap."""
-        heights = [1] * len(self.rows) if widths is None else _wrapped(self.rows, files, widths)
+        """Stack the rows. `widths` are the cells for text on the left and right (equal when unified)."""
+        heights = _wrapped(self.rows, files, widths)
         for index in self.file_rows:
             heights[index] = 2 if index else 1
         for index in self.box_rows:
@@ -319,10 +301,15 @@ def _wrapped(rows: Sequence[DiffRow], files: Sequence[FileDiff], widths: tuple[i
     """Heights of the rows whose lines wrap; a unified line is measured as the right half, whose width is all there is."""
     heights = []
     for row in rows:
-        sides = [(row.a, widths[0]), (row.b, widths[1])] if row.kind == RowKind.PAIR else []
-        sides += [(row.a, widths[1])] if row.kind == RowKind.LINE else []
-        lines = files[row.file].hunks[row.hunk].lines if sides else ()
-        heights.append(max((rows_needed(lines[a].text, width) for a, width in sides if a >= 0), default=1))
+        height = 1
+        if row.kind <= RowKind.PAIR:
+            lines = files[row.file].hunks[row.hunk].lines
+            if row.kind == RowKind.LINE:
+                height = rows_needed(lines[row.a].text, widths[1])
+            else:
+                sides = ((row.a, widths[0]), (row.b, widths[1]))
+                height = max(rows_needed(lines[a].text, width) for a, width in sides if a >= 0)
+        heights.append(height)
     return heights
 
 
@@ -371,11 +358,10 @@ def _finding(note: FindingNote, width: int, *, collapsed: bool, elsewhere: bool)
         lines.append(((clip(place, width), "muted"),))
     lines += _prose(finding.message, "body", width)
     if finding.quote and (elsewhere or finding.kind is FindingKind.MISSING):
-        lines += _labelled(
-            "asked for: " if finding.side == "task" else "quotes: ", finding.quote, "quote", width
-        )
+        label = "asked for" if finding.side == "task" else "quotes"
+        lines += _prose(f"{label}: {finding.quote}", "quote", width)
     if finding.trigger:
-        lines += _labelled("happens when: ", finding.trigger, "body", width)
+        lines += _prose(f"happens when: {finding.trigger}", "body", width)
     for remark in note.remarks:
         lines += _prose(remark, "muted", width)
     return lines
@@ -424,14 +410,3 @@ def _place_words(finding: Finding) -> str:
 
 def _prose(text: str, style: str, width: int) -> list[BoxLine]:
     return [((row, style),) for row in wrap_words(text, width)]
-
-
-def _labelled(label: str, text: str, style: str, width: int) -> list[BoxLine]:
-    """A word of introduction, then the text with its further rows under its first."""
-    indent = len(label)
-    if width - indent < 20:
-        return _prose(label + text, style, width)
-    rows = wrap_words(text, width - indent)
-    return [
-        ((label if index == 0 else " " * indent, "muted"), (row, style)) for index, row in enumerate(rows)
-    ]

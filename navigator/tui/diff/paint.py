@@ -22,11 +22,10 @@ from navigator.tui.diff.layout import (
     Mode,
     RowKind,
     box_lines,
-    hidden_above,
     partners,
 )
 from navigator.tui.theme import DiffPalette
-from navigator.tui.widgets.cells import clip, display, display_enough, fit_left, wrap
+from navigator.tui.widgets.cells import clip, display, fit_left, wrap
 
 SIGNS = {" ": " ", "+": "+", "-": "−"}
 """The sign column. The minus is the typographic one, as wide as the plus."""
@@ -62,14 +61,7 @@ class Scene:
     elsewhere: Collection[int] = ()
     collapsed: Collection[int] = ()
     chosen: frozenset[str] = frozenset()
-    _counts: dict[int, tuple[int, int]] = field(default_factory=dict)
     _partners: dict[tuple[int, int], dict[int, int]] = field(default_factory=dict)
-
-    def counts(self, file: int) -> tuple[int, int]:
-        """Lines added and removed in a file, counted once: its header is drawn at every step."""
-        if file not in self._counts:
-            self._counts[file] = (self.files[file].added, self.files[file].removed)
-        return self._counts[file]
 
     def partner(self, row: DiffRow, index: int) -> int | None:
         """The line of the row's hunk that line `index` replaces or is replaced by."""
@@ -105,13 +97,11 @@ class Painter:
         *,
         mode: Mode = "unified",
         width: int = 80,
-        wrap: bool = False,
     ) -> None:
         self.scene = scene
         self.palette = palette
         self.mode = mode
         self.width = max(1, width)
-        self.wrap = wrap
         self.digits = _digits(scene.files)
         self.both_numbers = mode == "unified" and width >= NARROW
         self.gutter = self.digits + 4 + (self.digits + 1 if self.both_numbers else 0)
@@ -159,7 +149,7 @@ class Painter:
     def _file(self, row: DiffRow, cursor: Cursor) -> list[Segment]:
         file = self.scene.files[row.file]
         style, muted = self.palette.file, self.palette.file_muted
-        added, removed = self.scene.counts(row.file)
+        added, removed = file.added, file.removed
         counts: list[tuple[str, Style]] = []
         if added or removed:
             counts = [
@@ -186,29 +176,23 @@ class Painter:
     def _hunk(self, row: DiffRow, cursor: Cursor) -> list[Segment]:
         file = self.scene.files[row.file]
         hunk = file.hunks[row.hunk]
-        hidden = hidden_above(file, row.hunk)
         base = self._line_style(" ", cursor)
         room = self.width - self.gutter
-        more = f"{hidden} unchanged line{'s' if hidden > 1 else ''}" if hidden else ""
         label = (
             f"{CHOSEN}  {display(hunk.label)}"
             if self._in_choice
             else f"line {hunk.new_start or hunk.old_start}"
         )
         label = clip(label, room)
-        section = clip(display(hunk.section).strip(), room - cell_len(label) - cell_len(more) - 4)
+        section = clip(display(hunk.section).strip(), room - cell_len(label) - 3)
         segments = [
             self._bar(cursor, base),
-            Segment(self._centred("⋯" if hidden else ""), base + _ink(self.palette.faint)),
+            Segment(self._centred(""), base + _ink(self.palette.faint)),
         ]
         ink = self.palette.accent if self._in_choice else self.palette.hunk
         segments.append(Segment(label, base + _ink(ink)))
         if section:
             segments.append(Segment(f"  {section}", base + _ink(self.palette.muted)))
-        used = sum(cell_len(segment.text) for segment in segments)
-        gap = self.width - used - len(more) - 1
-        if more and gap >= 2:
-            segments.append(Segment(" " * gap + more + " ", base + _ink(self.palette.faint)))
         return self._filled(segments, base)
 
     def _without_lines(self, row: DiffRow, cursor: Cursor) -> list[Segment]:
@@ -270,10 +254,7 @@ class Painter:
     ) -> list[Segment]:
         """Numbers, sign and the visible part of one line, filled up to its width."""
         line = self.scene.line(row, index)
-        if self.wrap:
-            text, complete = display(line.text), True
-        else:
-            text, complete = display_enough(line.text, width)
+        text = display(line.text)
         faint = base + _ink(self.palette.faint if line.kind == " " else self.palette.muted)
         sign = base + (
             _ink(self.palette.added if line.kind == "+" else self.palette.removed)
@@ -288,21 +269,18 @@ class Painter:
         if used > width:
             # One character wider than the whole column.
             first, used = last, 0
-        continued = not self.wrap and (not complete or last < len(text))
         if sub:
             segments = [Segment(f"{'↳':>{len(numbers)}}   ", faint)]
         else:
             segments = [Segment(f"{numbers} ", faint), Segment(f"{SIGNS[line.kind]} ", sign)]
         segments += _paint(text, first, last, base, self._layers(row, index, text, (first, last), syntax))
         room = width - used
-        if line.no_newline and complete and last == len(text) and room > 3:
+        if line.no_newline and last == len(text) and room > 3:
             note = clip(f" ⊘ {NO_NEWLINE}", room)
             segments.append(Segment(note, base + _ink(self.palette.muted)))
             room -= cell_len(note)
         if room:
             segments.append(Segment(" " * room, base))
-        if continued:
-            return _mark_end(segments, faint)
         return segments
 
     def _layers(
@@ -310,7 +288,7 @@ class Painter:
     ) -> list[Layer]:
         line = self.scene.line(row, index)
         layers: list[Layer] = []
-        if syntax and (line.kind == " " or self.palette.syntax_on_changes):
+        if syntax:
             styles = self.palette.syntax
             layers.append([(start, stop, styles[group]) for start, stop, group in syntax])
         if line.kind != " ":
@@ -412,13 +390,6 @@ def _paint(text: str, first: int, last: int, base: Style, layers: Sequence[Layer
             for index in range(place[max(start, first)], place[min(stop, last)]):
                 styles[index] += style
     return [Segment(text[a:b], style) for a, b, style in zip(edges, edges[1:], styles, strict=False)]
-
-
-def _mark_end(segments: list[Segment], style: Style) -> list[Segment]:
-    """A sign in the last cell that the line continues."""
-    width = sum(cell_len(segment.text) for segment in segments)
-    cut = Strip(segments, width).crop(0, width - 1)
-    return [*cut, Segment("›", style)]
 
 
 @lru_cache(maxsize=256)

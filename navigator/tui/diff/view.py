@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rich.segment import Segment
 from textual import events
 from textual.binding import BindingType
 from textual.cache import LRUCache
@@ -43,8 +42,6 @@ from navigator.tui.widgets.rows import ListKeys
 
 STRIPS = 2048
 """Strips kept: some thirty screens."""
-
-EMPTY = "reading the change…"
 
 MARGIN = 2
 """Screen lines kept between the cursor and the edge; the first line may be a file's header that stays."""
@@ -89,12 +86,10 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
     ALLOW_SELECT = False
 
     mode: var[Mode] = var("unified", init=False)
-    wrap: var[bool] = var(False, init=False)
 
-    def __init__(self, *, mode: Mode = "unified", wrap: bool = False, id: str | None = None) -> None:
+    def __init__(self, *, mode: Mode = "unified", id: str | None = None) -> None:
         super().__init__(id=id)
         self.set_reactive(DiffView.mode, mode)
-        self.set_reactive(DiffView.wrap, wrap)
         self._files: list[FileDiff] = []
         self._findings: tuple[FindingNote, ...] = ()
         self._comments: tuple[LineComment, ...] = ()
@@ -217,16 +212,12 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
     def watch_mode(self) -> None:
         self._keep_place()
 
-    def watch_wrap(self) -> None:
-        self._keep_place()
-
     # Layout
 
     def _stack(self) -> None:
-        """The same rows, laid out again: their heights depend on the width and on wrapping."""
+        """The same rows, laid out again: their heights depend on the width."""
         painter = self._repaint()
-        widths = painter.text_widths if self.wrap else None
-        self._layout.measure(self._scene.files, widths, painter.box_height)
+        self._layout.measure(self._scene.files, painter.text_widths, painter.box_height)
         self.virtual_size = Size(painter.width, self._layout.total)
 
     def _repaint(self) -> Painter:
@@ -236,7 +227,6 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
             palette_for(self.app.current_theme),
             mode=self.mode,
             width=self.scrollable_content_region.width,
-            wrap=self.wrap,
         )
         self._strips.clear()
         self.refresh()
@@ -257,7 +247,7 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         if y == 0 and (header := self._sticky(top)) is not None:
             return painter.strip(DiffRow(RowKind.FILE, header), 0, 1)
         if top + y >= self._layout.total:
-            return self._below(painter, top + y)
+            return Strip.blank(painter.width, painter.palette.base)
         index, sub = self._layout.at(top + y)
         row = self._layout.rows[index]
         syntax, known = self._syntax_of(row)
@@ -267,12 +257,6 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
             strip = painter.strip(row, sub, self._layout.height(index), key[2], syntax)
             self._strips[key] = strip
         return strip
-
-    def _below(self, painter: Painter, y: int) -> Strip:
-        if y == 1 and not self._layout.rows:
-            text = f"  {EMPTY}"[: painter.width].ljust(painter.width)
-            return Strip([Segment(text, painter.palette.muted)], painter.width)
-        return Strip.blank(painter.width, painter.palette.base)
 
     def _sticky(self, top: int) -> int | None:
         """The file whose header stays on the first line while its rows scroll under it."""
@@ -535,16 +519,6 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
     def action_toggle_split(self) -> None:
         """Side by side, or one under the other."""
         self.mode = "unified" if self.mode == "split" else "split"
-
-    def action_toggle_wrap(self) -> None:
-        """Wrap long lines, or cut them."""
-        self.wrap = not self.wrap
-
-    def action_toggle_findings(self) -> None:
-        """Close every finding and comment, or open them all when they are closed."""
-        keys = {annotation.key for annotation in self.annotations}
-        self._collapsed = keys if keys - self._collapsed else set()
-        self._keep_place()
 
     def action_activate(self) -> None:
         """Open or close the finding under the cursor; on a hunk's header, ask for more context."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from navigator.actions.notes import KeepComment
@@ -85,7 +85,7 @@ async def save(app: BaseApp, place: KeepComment, text: str) -> None:
 
 
 def copy_text(diff: DiffView) -> str:
-    """What is copied: the finding, comment or hunk under the cursor, else the file's path."""
+    """What is copied: the finding or comment under the cursor, else the path and line."""
     key = diff.current_key
     for annotation in diff.annotations if key else ():
         if annotation.key != key:
@@ -96,15 +96,7 @@ def copy_text(diff: DiffView) -> str:
         where = f"{finding.path}:{finding.line}" if finding.line else finding.path
         return ": ".join(filter(None, (where, finding.severity.value, finding.message)))
     place = diff.location
-    if not place.hunk:
-        return place.path
-    for file in diff.files:
-        for hunk in file.hunks:
-            if file.path == place.path and hunk.label == place.hunk:
-                head = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@ {hunk.section}"
-                body = (f"{line.kind}{line.text}" for line in hunk.lines)
-                return "\n".join([f"--- {file.path}", head.rstrip(), *body, ""])
-    return ""
+    return f"{place.path}:{place.line}" if place.line else place.path
 
 
 def find_in(diff: DiffView, query: str) -> bool:
@@ -174,17 +166,6 @@ class Trees:
         if entry is None or entry.mode == "160000":
             raise NotFound(f"{path} is not in this version.")
         return private.read_blob(entry.sha)
-
-    def lines_of(self, project: Project, tree: str, paths: Collection[str]) -> dict[str, list[str]]:
-        """The lines, without their endings, of those of some files that the tree has."""
-        from navigator.git.diffs import decode_lines
-
-        entries = self._private(project).tree_entries(tree) if paths else {}
-        return {
-            path: decode_lines(self.content(project, tree, path)).removesuffix("\n").split("\n")
-            for path in paths
-            if path in entries
-        }
 
     def _private(self, project: Project) -> PrivateRepo:
         from navigator.git.private import PrivateRepo

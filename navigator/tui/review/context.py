@@ -40,8 +40,7 @@ class ReviewContext:
         facts: by proposal, what is known of it.
         worth: by proposal whose review says REVISE, what the exam says of such a verdict.
         variants: all variants of the task, the best first; empty where it is written once.
-        agents: by proposal that a coding agent wrote, in words, what it did.
-        mended: by proposal, in words, that its tests failed first and were sent back to the writer.
+        written: by proposal, in words, how it came about: what an agent did, what was looked at, what was repaired.
         looks: by proposal, what its writer asked to be shown before it wrote.
         judged: what the developer said of findings so far, by sort.
     """
@@ -53,11 +52,10 @@ class ReviewContext:
     drafts: Mapping[str, str] = field(default_factory=dict)
     met: Mapping[tuple[str, int], tuple[bool, str]] = field(default_factory=dict)
     facts: Mapping[str, Card] = field(default_factory=dict)
-    mended: Mapping[str, str] = field(default_factory=dict)
     looks: Mapping[str, Sequence[Look]] = field(default_factory=dict)
     worth: Mapping[str, str] = field(default_factory=dict)
     variants: tuple[VariantStanding, ...] = ()
-    agents: Mapping[str, str] = field(default_factory=dict)
+    written: Mapping[str, Sequence[str]] = field(default_factory=dict)
     judged: tuple[JudgementCount, ...] = ()
 
     def index(self, proposal: str) -> int:
@@ -96,7 +94,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
         NotFound: there is no such proposal.
     """
     from navigator.sheet.waiting import tips
-    from navigator.sheet.writing import agent_words, looks_of, mended_words, turns_of
+    from navigator.sheet.writing import looks_of
 
     with reader.snapshot():
         found = reader.proposal(proposal)
@@ -108,6 +106,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
             for version in versions
             for key, text in reader.drafts(f"{COMMENT_DRAFT}{version.id}:").items()
         }
+        looks = {version.id: looks_of(reader, version) for version in versions}
         return ReviewContext(
             task,
             project,
@@ -119,13 +118,19 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
                 of.proposal: of
                 for of in facts_of(reader, [one.id for one in versions], tips(reader, {project.id}))
             },
-            {version.id: words for version in versions if (words := mended_words(reader, version))},
-            {version.id: looks for version in versions if (looks := looks_of(reader, version))},
+            looks,
             _worth(reader, versions),
             tuple(standings(reader, task.variant_of)),
-            {version.id: agent_words(turns) for version in versions if (turns := turns_of(reader, version))},
+            {version.id: _written(reader, version, looks[version.id]) for version in versions},
             tuple(reader.judgement_counts()),
         )
+
+
+def _written(reader: Reader, version: Proposal, looks: Sequence[Look]) -> list[str]:
+    from navigator.sheet.writing import agent_words, looks_words, mended_words, turns_of
+
+    said = agent_words(turns_of(reader, version)), looks_words(looks), mended_words(reader, version)
+    return [words for words in said if words]
 
 
 def _worth(reader: Reader, versions: Sequence[Proposal]) -> dict[str, str]:
@@ -227,33 +232,10 @@ def _who(review: Review) -> str:
     return name
 
 
-# Comments, carried over to another round: found again by the line they quote
-
-
-def found_again(lines: Sequence[str], quote: str, line: int) -> int | None:
-    """The line (1-based) with the quoted text nearest to `line`; None when there is none.
-
-    An exact line wins over one that differs in blanks. A quote of blanks alone is not looked for.
-    """
-    wanted = quote.strip()
-    if not wanted:
-        return None
-    exact = [number for number, text in enumerate(lines, 1) if text == quote]
-    places = exact or [number for number, text in enumerate(lines, 1) if text.strip() == wanted]
-    return min(places, key=lambda number: (abs(number - line), number), default=None)
-
-
-def carried(
-    context: ReviewContext,
-    shown: Proposal,
-    new_lines: Mapping[str, Sequence[str]],
-    *,
-    old_is_base: bool = True,
-) -> list[LineComment]:
-    """Every comment of the task, placed on the version shown.
+def carried(context: ReviewContext, shown: Proposal, *, old_is_base: bool = True) -> list[LineComment]:
+    """Every comment of the task: those on the version shown at their lines, others on their files as a whole.
 
     Args:
-        new_lines: the files of the version shown that carry comments, by path; a file that is gone is left out.
         old_is_base: the old side of the diff shown is the base; where it is an earlier round, comments on removed lines
             are shown on the file as a whole.
     """
@@ -261,22 +243,10 @@ def carried(
         LineComment(
             f"c{saved.id}",
             saved.path,
-            _line_of(saved, shown, new_lines, old_is_base),
+            saved.line if saved.proposal_id == shown.id and (saved.side == "new" or old_is_base) else None,
             saved.text,
             side="old" if saved.side == "old" else "new",
             state="sent" if saved.sent else "draft",
         )
         for saved in context.comments
     ]
-
-
-def _line_of(
-    comment: Comment, shown: Proposal, new_lines: Mapping[str, Sequence[str]], old_is_base: bool
-) -> int | None:
-    if not comment.line:
-        return None
-    if comment.side == "old":
-        return comment.line if old_is_base and comment.proposal_id == shown.id else None
-    if comment.proposal_id == shown.id:
-        return comment.line
-    return found_again(new_lines.get(comment.path, ()), comment.quote, comment.line)

@@ -19,7 +19,6 @@ from navigator.actions.notes import KeepComment, MarkSeen
 from navigator.actions.reviews import RequestFix
 from navigator.actions.split import Split
 from navigator.actions.tasks import PutAway
-from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal
 from navigator.model.states import LandingState, Severity
@@ -27,7 +26,7 @@ from navigator.model.text import safe_text
 from navigator.tui.base import OpenProposal, begin
 from navigator.tui.deck_snapshot import DeckSnapshot
 from navigator.tui.dialogs import NoteDialog
-from navigator.tui.diff.layout import LineComment, Mode
+from navigator.tui.diff.layout import Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.keys import Action
 from navigator.tui.review import comments
@@ -40,7 +39,7 @@ from navigator.tui.review.context import (
     load_review_context,
     note_key,
 )
-from navigator.tui.review.words import rounds_line, task_lines, title_line, warning_lines
+from navigator.tui.review.words import DetailsScreen, rounds_line, task_lines, title_line, warning_lines
 from navigator.tui.terminal import editor_words, open_in_editor
 from navigator.tui.verbs import escalate, judge, perform
 from navigator.tui.widgets.cells import Piece
@@ -90,7 +89,7 @@ class ReviewScreen(NavScreen):
         yield PieceLines(most=3, id="task")
         yield PieceLines(most=self.MOST_WARNINGS, id="warnings")
         mode: Mode = "split" if self.app.prefs.get("diff.mode", "unified") == "split" else "unified"
-        yield DiffView(mode=mode, wrap=self.app.prefs.get("diff.wrap", "no") == "yes", id="diff")
+        yield DiffView(mode=mode, id="diff")
         yield Static("", id="message")
         yield Input(placeholder="search   enter goes to the next match   esc closes", id="search")
 
@@ -98,8 +97,6 @@ class ReviewScreen(NavScreen):
         """Watch how far the diff is scrolled, and how it is shown."""
         self.watch(self.diff, "scroll_y", self._watch_end, init=False)
         self.watch(self.diff, "mode", lambda mode: self.app.prefs.set("diff.mode", mode), init=False)
-        keep_wrap = partial(self.app.prefs.set, "diff.wrap")
-        self.watch(self.diff, "wrap", lambda wrap: keep_wrap("yes" if wrap else "no"), init=False)
 
     @property
     def diff(self) -> DiffView:
@@ -163,7 +160,11 @@ class ReviewScreen(NavScreen):
         before = self.base_of(context, shown)
         pair = (before, shown.tree)
         try:
-            files, comments = await asyncio.to_thread(self._read, context, shown, pair, pair != self._drawn)
+            around = WIDE_CONTEXT if self.widened else CONTEXT
+            changed = pair != self._drawn
+            files = (
+                await asyncio.to_thread(self.trees.diff, context.project, *pair, around) if changed else None
+            )
         except NavigatorError as error:
             self._drawn = None
             self._say(str(error))
@@ -171,6 +172,7 @@ class ReviewScreen(NavScreen):
         if self.context is not context:
             return
         notes = finding_notes(context, shown, anchors=not self._otherwise)
+        comments = carried(context, shown, old_is_base=not self.between)
         if files is None:
             self.diff.annotate(notes, comments)
             return
@@ -187,18 +189,6 @@ class ReviewScreen(NavScreen):
                 self.diff.set_expanded(note.key, False)
         self._reaching_end = False
         self.call_after_refresh(self._watch_end)
-
-    def _read(
-        self, context: ReviewContext, shown: Proposal, pair: tuple[str, str], changed: bool
-    ) -> tuple[list[FileDiff] | None, list[LineComment]]:
-        """The diff, if it is another one, and the comments placed on it. Runs in a thread."""
-        around = WIDE_CONTEXT if self.widened else CONTEXT
-        files = self.trees.diff(context.project, *pair, around) if changed else None
-        commented = {
-            comment.path for comment in context.comments if comment.line and comment.proposal_id != shown.id
-        }
-        lines = self.trees.lines_of(context.project, shown.tree, commented)
-        return files, carried(context, shown, lines, old_is_base=not self.between)
 
     @property
     def _otherwise(self) -> bool:
@@ -581,7 +571,7 @@ class ReviewScreen(NavScreen):
             self.app.toast(str(error), "warning")
 
     def action_copy(self) -> None:
-        """Copy the finding, comment or hunk under the cursor, or the file's path."""
+        """Copy the finding or comment under the cursor, else the path and line."""
         text = comments.copy_text(self.diff)
         if text:
             self.app.copy_to_clipboard(text)
@@ -590,8 +580,6 @@ class ReviewScreen(NavScreen):
 
     def action_details(self) -> None:
         """The task, the checks' output, the policy items, the reviewer's words."""
-        from navigator.tui.review.words import DetailsDialog
-
         if self.context is not None and self.shown is not None:
             overlaps = self.overlaps_of(self.shown.id)
-            self.app.push_screen(DetailsDialog(self.context, self.shown, overlaps))
+            self.app.push_screen(DetailsScreen(self.context, self.shown, overlaps))

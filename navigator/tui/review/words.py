@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
-from typing import ClassVar
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import VerticalScroll
-from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from navigator.model.models import CheckResult, Proposal, Review
 from navigator.model.states import (
@@ -27,12 +21,13 @@ from navigator.model.states import (
 from navigator.model.text import plural, safe_line, safe_text
 from navigator.sheet.marks import Kind, head, marks
 from navigator.sheet.variants import standing_lines
-from navigator.sheet.waiting import about, reading_seconds
-from navigator.sheet.writing import look_lines, looks_words, uncertainty_words
+from navigator.sheet.writing import look_lines, looks_words
 from navigator.tui.deck_snapshot import short_model
-from navigator.tui.keys import bindings_of
 from navigator.tui.review.context import ReviewContext
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, length
+from navigator.tui.widgets.markdown import wrapped
+from navigator.tui.widgets.page import Line, Page
+from navigator.tui.widgets.screen import NavScreen
 
 WIDE = 100
 """Cells from which names are spelled out."""
@@ -121,14 +116,11 @@ def task_lines(context: ReviewContext, shown: Proposal, width: int) -> list[list
 
 
 def tab_pieces(context: ReviewContext, shown: Proposal) -> list[Piece]:
-    """`r0 ─ r1 ─ [r2]`, attempts apart: `a1 r0 ─ r1   a2 [r0]`. The newest ones where there are many."""
+    """`r0 ─ r1 ─ [r2]`, attempts apart: `attempt 1 r0 ─ r1  attempt 2 [r0]`."""
     attempts = sorted({version.attempt for version in context.versions})
     pieces: list[Piece] = []
-    kept = [a for a in attempts if a == shown.attempt or a >= attempts[-1] - 2]
-    if len(kept) < len(attempts):
-        pieces.append(("… ", "faint"))
-    for attempt in kept:
-        if pieces and pieces[-1][0] != "… ":
+    for attempt in attempts:
+        if pieces:
             pieces.append(("  ", ""))
         if len(attempts) > 1:
             pieces.append((f"attempt {attempt + 1} ", "muted"))
@@ -177,7 +169,6 @@ def warning_lines(
         *([("⚠ to confirm: ", "bad"), (f"{item.path}  {item.detail or item.rule}", "bad")] for item in asked),
     ]
     lines += _state_lines(context, shown)
-    lines += _variant_lines(context)
     if why := why_it_waits(context, shown):
         lines.append([("≡ ", "accent"), (_first_line(why), "")])
     lines += [
@@ -191,14 +182,7 @@ def warning_lines(
         if mark.kind not in _SHOWN_OTHERWISE
     ]
     notes += [(words, "muted") for words in _others(shown)]
-    if wrote := context.agents.get(shown.id):
-        notes.append((wrote, "muted"))
-    if shown.entropy_mean is not None:
-        notes.append((uncertainty_words(shown), "muted"))
-    if looked := looks_words(context.looks.get(shown.id, ())):
-        notes.append((looked, "muted"))
-    if mended := context.mended.get(shown.id):
-        notes.append((mended, "muted"))
+    notes += [(words, "muted") for words in context.written.get(shown.id, ())]
     if shown.review is not None and shown.review.parts > 1:
         notes.append((f"reviewed in {shown.review.parts} parts", "muted"))
     if notes:
@@ -214,22 +198,6 @@ _SHOWN_OTHERWISE = frozenset(
     | {Kind.EXISTING, Kind.VARIANT, Kind.UNSEEN}
 )
 """Marks that the title, the line of rounds or a line of their own shows with more words."""
-
-
-def _variant_lines(context: ReviewContext) -> list[list[Piece]]:
-    """`variant 2 of 3, temperature 0.6:  P7 APPROVE · P6 REVISE · T8 generating`: the best first, this one marked."""
-    task = context.task
-    if len(context.variants) < 2:
-        return []
-    line: list[Piece] = [
-        (f"variant {task.variant} of {len(context.variants)}, {task.variation.words}:", "muted")
-    ]
-    for number, one in enumerate(context.variants):
-        line += [
-            (" · " if number else "  ", "faint"),
-            (one.words, "strong" if one.task.id == task.id else ""),
-        ]
-    return [line]
 
 
 def _review_lines(review: Review | None, worth: str = "") -> list[list[Piece]]:
@@ -315,41 +283,32 @@ def _state_lines(context: ReviewContext, shown: Proposal) -> list[list[Piece]]:
 
 Section = tuple[str, str]
 
+_MOST = 110
+"""Cells of a line at most, so that it is easy to read."""
 
-class DetailsDialog(ModalScreen[None]):
-    """Sections of text to read."""
 
-    CSS_PATH = "details.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of("reading")
+class DetailsScreen(NavScreen):
+    """Sections of text to read; esc leaves it."""
+
+    SCOPE = "help"
+    TITLE = "details"
+    AUTO_FOCUS = "#details"
 
     def __init__(self, context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -> None:
         super().__init__()
         self._sections = list(sections(context, shown, overlaps))
 
-    def compose(self) -> ComposeResult:
-        """Title and body of each section."""
-        with VerticalScroll():
-            for title, body in self._sections:
-                yield Static(Content(safe_text(title)), classes="title")
-                yield Static(Content(safe_text(body)), classes="body")
+    def compose_body(self) -> ComposeResult:
+        """One page."""
+        yield Page(self._lines, id="details")
 
-    def on_mount(self) -> None:
-        """Keys scroll."""
-        self.query_one(VerticalScroll).focus()
-
-    def action_leave(self) -> None:
-        """Back."""
-        self.dismiss()
-
-    action_details = action_leave
-
-    def action_down(self) -> None:
-        """A line down."""
-        self.query_one(VerticalScroll).scroll_relative(y=1, animate=False)
-
-    def action_up(self) -> None:
-        """A line up."""
-        self.query_one(VerticalScroll).scroll_relative(y=-1, animate=False)
+    def _lines(self, width: int) -> list[Line]:
+        lines: list[Line] = []
+        for title, body in self._sections:
+            lines += [[], *wrapped([(safe_line(title), "accent")], min(width, _MOST))]
+            for line in safe_text(body).split("\n"):
+                lines += wrapped([(line.expandtabs(4), "")], min(width, _MOST))
+        return lines
 
 
 def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -> Iterator[Section]:
@@ -381,14 +340,10 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         if review is not None:
             yield _review_section(review, first=review is shown.first_review)
             yield from _proving_tests(review)
-    if worth := context.worth.get(shown.id):
-        yield "the exam of this reviewer", worth
     if looks := context.looks.get(shown.id, ()):
         yield f"before it wrote: {looks_words(looks)}", "\n".join(look_lines(looks))
-    of = context.known(shown, overlaps)
-    if found := marks(of):
+    if found := marks(context.known(shown, overlaps)):
         yield "marks", "\n".join(mark.words for mark in found)
-    yield "effort", f"{about(reading_seconds(of))} to read and decide"
     written = (
         ""
         if shown.existing
@@ -397,8 +352,7 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
     )
     yield (
         "origin",
-        f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}{written}"
-        + (f"\n{words}" if (words := uncertainty_words(shown)) else ""),
+        f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}{written}",
     )
 
 

@@ -122,20 +122,6 @@ def _display_long(text: str) -> str:
     return safe_text(text).replace("\n", "\u240a").replace("\t", " " * TAB)
 
 
-def display_enough(text: str, width: int) -> tuple[str, bool]:
-    """The start of `text` as displayed, at least `width` cells of it where it has them, and whether that is all of it.
-
-    So that what a line costs goes with what is seen of it.
-    """
-    upto = 2 * width + 64
-    while upto < len(text):
-        shown = display(text, upto)
-        if cell_len(shown) > width + 2:
-            return shown, False
-        upto *= 2
-    return display(text), True
-
-
 def _expand_tabs(text: str) -> str:
     parts: list[str] = []
     column = 0

@@ -101,7 +101,6 @@ class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
         overflow-x: hidden;
         overflow-y: auto;
         scrollbar-size-vertical: 1;
-        &:ansi { scrollbar-color: ansi_bright_black; }
     }
     """
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from textual import events, getters
+from textual import getters
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen, Screen
-from textual.style import Style
 from textual.widget import Widget
 
 from navigator.tui.base import BaseApp, DeckSnapshotChanged, LiveChanged
@@ -176,13 +175,12 @@ _EDGE = (_BACK, _HELP)
 _NARROW = 100
 """Cells below which the way back gives way to the screen's own keys."""
 _GAP = "  "
-_CLICKED = "key_action"
 _HERE = {"compose": "go.compose", "stats": "go.statistics", "fleet": "go.fleet"}
 """What leads to where one is already."""
 
 
 class KeyBar(Widget):
-    """One line of keys and labels; a click does what the key does.
+    """One line of keys and labels.
 
     Args:
         scope: whose actions are shown.
@@ -238,15 +236,4 @@ class KeyBar(Widget):
         return bool(carrier.check_action(action.name, ())) and self._offers(action)
 
     def _item(self, action: Action) -> Content:
-        namespace = "app" if action.group in ("app", "go") else "screen"
-        text = Content.assemble((self.app.keymap.shown(action.id), "$accent"), " ", action.label)
-        if action.group in ("list", "diff"):
-            return text
-        # Not "@click": Textual gives such text the colours of a link, and the keys would no longer stand out.
-        return text.stylize(Style.from_meta({_CLICKED: f"{namespace}.{action.name}"}))
-
-    async def on_click(self, event: events.Click) -> None:
-        """Do what the key under the pointer does."""
-        action = event.style.meta.get(_CLICKED)
-        if action:
-            await self.run_action(action)
+        return Content.assemble((self.app.keymap.shown(action.id), "$accent"), " ", action.label)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,12 +12,10 @@ from textual.widget import Widget
 
 from navigator.model.states import Role, TaskState
 from navigator.model.text import plural, safe_line
-from navigator.sheet.waiting import card_seconds
-from navigator.tui.clock import seconds_since
+from navigator.sheet.waiting import about, card_seconds
 from navigator.tui.deck_snapshot import (
     CHARS_PER_TOKEN,
     DeckSnapshot,
-    Figured,
     LiveStatus,
     meanwhile,
     short_model,
@@ -132,8 +129,6 @@ def strip_line(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, widt
     left = live.by_role("next_review").get("seconds") if live.conductor == "here" else None
     if wide and left is not None and not _failed_servers(live):
         line.append((", review due" if left < 1 else f", review in {duration(left)}", "muted"))
-    if width >= ROOMY:
-        line += _finish(snapshot.figured, live)
     return line
 
 
@@ -146,13 +141,13 @@ def summary(snapshot: DeckSnapshot, live: LiveStatus) -> list[Piece]:
     count = len(snapshot.inbox)
     if not count:
         return [("nothing waits for you" if snapshot.loaded else "", "muted")]
-    seconds = coarse(sum(map(card_seconds, snapshot.inbox)))
+    seconds = about(sum(map(card_seconds, snapshot.inbox)))
     waits = "waits" if count == 1 else "wait"
-    return [(f"{count} {waits} for you", "strong"), (f", about {duration(seconds)} to read", "muted")]
+    return [(f"{count} {waits} for you", "strong"), (f", {seconds} to read", "muted")]
 
 
 ROOMY = 150
-"""Cells from which it also says when everything is done."""
+"""Cells from which it also says what the CPU does during a swap."""
 
 
 def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int) -> list[Piece]:
@@ -183,7 +178,7 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int
     if live.conductor == "starting":
         return [*warning, ("○ ", "muted"), ("starting the conductor …", "muted")]
     if live.conductor != "here":
-        return [*warning, *_last_known(snapshot, facts, wide)]
+        return [*warning, *_no_conductor(snapshot, facts)]
     if live.status.get("both_resident"):
         held = "BOTH RESIDENT"
     else:
@@ -191,9 +186,7 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int
         held = f"{role.upper() if wide else ''} {facts.name(role)}".strip() if role else "GPU empty"
     failed = _failed_servers(live)
     if failed:
-        pause = min(live.by_role("asked_again").values(), default=0)
-        then: list[Piece] = [(f"  asked again in {pause} s", "muted")] if pause else []
-        return [*warning, ("✗ ", "bad"), (f"{' and '.join(failed).upper()} NOT USABLE", "bad"), *then]
+        return [*warning, ("✗ ", "bad"), (f"{' and '.join(failed).upper()} NOT USABLE", "bad")]
     pieces: list[Piece] = [*warning, ("● ", "good"), (held, "strong")]
     if live.streams:
         speed = live.chars_per_second / CHARS_PER_TOKEN
@@ -201,35 +194,14 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int
     return pieces
 
 
-def _last_known(snapshot: DeckSnapshot, facts: StripFacts, wide: bool) -> list[Piece]:
+def _no_conductor(snapshot: DeckSnapshot, facts: StripFacts) -> list[Piece]:
     queued = sum(card.state is TaskState.QUEUED for card in snapshot.work)
     if queued:
         words = f"no conductor, {plural(queued, 'task')} queued: "
         return [("○ ", "warn"), (words, "warn"), (facts.start_key, "accent"), (" starts", "")]
-    pieces: list[Piece] = [("○ ", "warn"), ("no conductor", "warn")]
-    if wide and snapshot.resident and snapshot.resident_at:
-        age = duration(seconds_since(snapshot.resident_at))
-        held = "both" if snapshot.resident == "both" else facts.name(snapshot.resident)
-        pieces.append((f"  last loaded {held}, {age} ago", "muted"))
-    return pieces
+    return [("○ ", "warn"), ("no conductor", "warn")]
 
 
 def _failed_servers(live: LiveStatus) -> dict[str, str]:
     """Why a role's server cannot be used, by role."""
     return {**live.by_role("given_up"), **live.by_role("problems")}
-
-
-def _finish(figured: Figured, live: LiveStatus) -> list[Piece]:
-    """When all that is queued waits for the developer."""
-    if figured.finish is None:
-        return []
-    running = live.conductor == "here"
-    left = figured.finish - (time.monotonic() - figured.counted_at if running else 0)
-    words = "   all done in " if running else "   a run takes "
-    return [(words, "muted"), (f"about {duration(coarse(left))}" if left >= 1 else "a moment", "")]
-
-
-def coarse(seconds: float) -> float:
-    """Up to whole tens of seconds, from two minutes on whole minutes: what an estimate knows, and it does not flicker."""
-    step = 60 if seconds >= 120 else 10
-    return step * math.ceil(seconds / step)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 
 from navigator.figures.intervals import ANECDOTAL_BELOW
 from navigator.model.text import safe_line
@@ -150,13 +148,6 @@ def _bars(rows: Sequence[Row], width: int) -> list[Line]:
     ]
 
 
-def joined(pieces: Iterable[Piece]) -> list[Piece]:
-    """Neighbours of one style as one piece: fewer segments to draw."""
-    return [
-        ("".join(text for text, _ in group), style) for style, group in groupby(pieces, key=itemgetter(1))
-    ]
-
-
 # Plots in cells: an interval on a shared axis from 0 to 1.
 
 _TICKS = (0.25, 0.5, 0.75)
@@ -209,4 +200,4 @@ def interval(
             pieces.append((glyph, "accent" if sure else "muted"))
         else:
             pieces.append(("┊" if cell in ticks else " ", "faint"))
-    return joined(pieces)
+    return pieces

@@ -160,14 +160,13 @@ class ViewApp(App[None]):
         comments: Iterable[LineComment] = (),
         *,
         mode: Mode = "unified",
-        wrap: bool = False,
         theme: str = DEFAULT_THEME,
     ) -> None:
         super().__init__()
         for known in THEMES:
             self.register_theme(known)
         self.theme = theme
-        self.view = DiffView(mode=mode, wrap=wrap)
+        self.view = DiffView(mode=mode)
         self.view.show(tuple(files), tuple(findings), tuple(comments))
         self.said: list[Message] = []
 

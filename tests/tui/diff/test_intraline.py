@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from navigator.model.diff import FileDiff
-from navigator.tui.diff.highlight import MAX_COMPARED, changed_words
+from navigator.tui.diff.highlight import changed_words
 from navigator.tui.diff.layout import partners
 from tests.tui.diff.samples import TEXT, diffs
 
@@ -21,10 +21,6 @@ def test_a_replaced_word_is_emphasised_on_both_sides() -> None:
     assert words("    amount: float", "    amount: Decimal") == (["float"], ["Decimal"])
 
 
-def test_an_inserted_word_is_emphasised_on_one_side() -> None:
-    assert words("f(a, b)", "f(a, key, b)") == ([], ["key, "])
-
-
 def test_words_with_only_a_blank_between_them_are_one_change() -> None:
     assert words("same words here: old thing, end", "same words here: new stuff, end") == (
         ["old thing"],
@@ -36,15 +32,8 @@ def test_lines_with_little_in_common_are_not_versions_of_each_other() -> None:
     assert words("import os", "def total(lines): return 0") is None
 
 
-def test_long_lines_are_not_compared() -> None:
-    assert words("a" * (MAX_COMPARED + 1), "a") is None
-
-
-def test_lines_too_intricate_to_compare_differ_in_all_between_their_ends() -> None:
-    old = "call(" + "(a" * 120 + ", end)"
-    new = "call(" + "a(" * 120 + ", end)"
-    padding = "word" * 80
-    assert words(padding + old, padding + new) == (["(a" * 120], ["a(" * 120])
+def test_lines_too_intricate_are_not_compared() -> None:
+    assert words("call(" + "(a" * 120 + ", end)", "call(" + "a(" * 120 + ", end)") is None
 
 
 @given(TEXT, TEXT)

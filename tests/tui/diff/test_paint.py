@@ -33,14 +33,13 @@ def painted(
     *,
     mode: Mode = "unified",
     width: int = 100,
-    wrap: bool = False,
     theme: int = 0,
 ) -> tuple[Painter, Layout]:
     placement = place(files, annotations)
     scene = Scene(files, annotations, placement.elsewhere)
-    painter = Painter(scene, palette_for(THEMES[theme]), mode=mode, width=width, wrap=wrap)
+    painter = Painter(scene, palette_for(THEMES[theme]), mode=mode, width=width)
     layout = Layout(build_rows(files, placement, mode))
-    layout.measure(files, painter.text_widths if wrap else None, painter.box_height)
+    layout.measure(files, painter.text_widths, painter.box_height)
     return painter, layout
 
 
@@ -59,7 +58,6 @@ def texts(painter: Painter, layout: Layout, cursor: Cursor = Cursor.AWAY) -> lis
     diffs(),
     MODES,
     st.integers(1, 130),
-    st.booleans(),
     st.integers(0, len(THEMES) - 1),
     st.sampled_from(Cursor),
 )
@@ -68,19 +66,18 @@ def test_every_strip_is_safe_and_as_wide_as_the_view(
     files: list[FileDiff],
     mode: Mode,
     width: int,
-    wrap: bool,
     theme: int,
     cursor: Cursor,
 ) -> None:
     comments = tuple(data.draw(comments_on(files)))
-    painter, layout = painted(files, comments, mode=mode, width=width, wrap=wrap, theme=theme)
+    painter, layout = painted(files, comments, mode=mode, width=width, theme=theme)
     for text in texts(painter, layout, cursor):
         assert not is_unsafe(text)
 
 
 @given(diffs(), st.integers(30, 130))
 def test_a_wrapped_diff_shows_every_character(files: list[FileDiff], width: int) -> None:
-    painter, layout = painted(files, width=width, wrap=True)
+    painter, layout = painted(files, width=width)
     for index, row in enumerate(layout.rows):
         if row.kind != RowKind.LINE:
             continue
@@ -110,6 +107,20 @@ def test_unsafe_names_of_files_and_sections_are_shown_by_name() -> None:
     text = "\n".join(texts(painter, layout))
     assert "a␛]52;c;x␇<U+202E>.py  renamed from old<U+009B>.py" in text
     assert "line 1  def ␛[2J" in text
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        (FileDiff("A", "", "a.py"), "a.py new file"),
+        (FileDiff("D", "gone.txt", "gone.txt"), "gone.txt deleted"),
+        (FileDiff("R100", "old name", "new name"), "new name renamed from old name"),
+        (FileDiff("M", "t", "t", old_mode="100644", new_mode="100755"), "t mode 100644 → 100755"),
+    ],
+)
+def test_the_header_tells_what_happened(file: FileDiff, said: str) -> None:
+    painter, layout = painted([file])
+    assert " ".join(texts(painter, layout)[0].split()) == f"{said} 1 of 1"
 
 
 def test_a_box_tells_severity_criterion_kind_who_and_why() -> None:
@@ -145,19 +156,10 @@ def test_narrow_views_show_one_number(width: int, expected: str) -> None:
     assert line.startswith(f" {expected}")
 
 
-def test_a_line_that_continues_says_so() -> None:
-    line = DiffLine(" ", "0123456789" * 30, 1, 1)
-    file = FileDiff("M", "a", "a", hunks=(Hunk("H1", 1, 1, 1, 1, "", (line,)),))
-    painter, layout = painted([file], width=80)
-    assert texts(painter, layout)[2].endswith("67›")
-
-
 def test_a_line_of_a_hundred_thousand_wide_characters_can_be_looked_at_anywhere() -> None:
     line = DiffLine("+", "日本語\t" * 25_000, None, 1)
     file = FileDiff("A", "", "a.py", hunks=(Hunk("H1", 0, 0, 1, 1, "", (line,)),))
     painter, layout = painted([file])
-    assert "日本語" in texts(painter, layout)[2]
-    painter, layout = painted([file], wrap=True)
     assert layout.height(2) > 2_000
     assert "日本語" in painter.strip(layout.rows[2], 2_000, layout.height(2)).text
 
