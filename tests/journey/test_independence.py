@@ -93,4 +93,4 @@ def test_both_models_answer_the_cases_and_the_difference_is_said(
     assert len(page["reviewers"]) == 1
     told = " ".join(CliRunner().invoke(cli, ["exam", "show"]).output.split())
     assert "WHAT IS INDEPENDENCE WORTH?" in told and "synthetic cases: they flatter every model" in told
-    assert "synthetic, caught" in told and "synthetic cases, which flatter" in told
+    assert "synthetic cases, which flatter" in told
