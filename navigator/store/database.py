@@ -75,6 +75,8 @@ def _opening(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
         connection.close()
         if isinstance(error, sqlite3.Error):
             raise translated(error, path) from error
+        if isinstance(error, UnicodeDecodeError):  # of damaged bytes that SQLite's message quotes
+            raise corrupt(path, "a text cannot be read", newest_backup(path.parent / "backups")) from error
         if isinstance(error, OSError):
             raise _unwritable(path, error) from error
         raise

@@ -242,13 +242,6 @@ def test_a_project_only_in_the_settings_file_needs_no_command(command: Command, 
     assert command.json("task", "add", "--all", "Say what it does")["tasks"][0]["project"] == "thing"
 
 
-def test_a_file_that_is_not_there_is_said(command: Command, repository: Path) -> None:
-    command.run("project", "add", str(repository), "--name", "thing")
-    done = command.run("task", "add", "thing", "Fix it", "--file", "thign.py", "--file", "thing.py")
-    assert "has no file thign.py" in done.stderr
-    assert "thing.py:" not in done.stderr
-
-
 def test_status_while_a_conductor_ends(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     def ending(*args: object, **options: object) -> None:
         raise_remote(error_document(NoConductor("The conductor is ending.")))
