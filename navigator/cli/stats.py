@@ -191,8 +191,7 @@ def _write_page(file: Path, moment: str) -> None:
     try:
         write_new(file, page.encode())
     except OSError as error:
-        missing = not file.parent.exists()
-        hint = f"Make its folder first: `mkdir -p {file.parent}`." if missing else "Choose another place."
+        hint = "Choose a folder that exists and that you may write to."
         raise UsageError(f"{file} cannot be written: {error.strerror}.", hint=hint) from error
     output.say(f"Wrote {file}.")
 
@@ -371,7 +370,7 @@ def _history(one: PreparedProject) -> None:
 
 
 def _result(found: Backtest, reviewer: str, items: int) -> None:
-    from navigator.exam.backtest import by_size, how_sure, worth_reading
+    from navigator.exam.backtest import how_sure, worth_reading
     from navigator.sheet.statistics.page import share_table
 
     output.say()
@@ -380,8 +379,8 @@ def _result(found: Backtest, reviewer: str, items: int) -> None:
         output.prose(f"{plural(left, 'commit')} to ask: `navigator exam run --items {left}` asks now.")
     if not found.bugs:
         return
-    rows = [("caught", found.caught), *((f"  {name} lines", one) for name, one in by_size(found))]
-    print_table(share_table("BUGS", [*rows, ("innocent, with a finding", found.flagged)], reviewer))
+    rows = [("caught", found.caught), ("innocent, with a finding", found.flagged)]
+    print_table(share_table("BUGS", rows, reviewer))
     output.prose(how_sure(found))
     for title, cases in zip(("Caught", "Missed"), worth_reading(found), strict=True):
         for case in cases:

@@ -17,8 +17,7 @@ from navigator.exam.candidates import OutOfTime, kind_of, words_of_commit
 from navigator.exam.items import head_of, keep_items, make_item, own_items, prepared, tell_progress
 from navigator.exam.making import Maker, maker_of
 from navigator.exam.mining import Commit, Rejected, named_faulty, read_history, why_withheld
-from navigator.figures.exam import Backtest, Case, caught_of, size_words
-from navigator.figures.intervals import Share
+from navigator.figures.exam import Backtest, Case
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import GitError
 from navigator.journey.dependencies import Dependencies
@@ -290,17 +289,6 @@ FAILING = "failing"
 """The proof of a fix without which a test of today fails."""
 
 
-_SIZES = (0, 10, 50, 150)
-
-
-def by_size(found: Backtest) -> list[tuple[str, Share]]:
-    """The share caught by changed lines of the commit; sizes that none has are left out."""
-    sized: dict[int, list[Case]] = {}
-    for case in found.bugs:
-        sized.setdefault(max(one for one in _SIZES if one <= case.item.changed_lines), []).append(case)
-    return [(size_words(least), caught_of(sized[least])) for least in sorted(sized)]
-
-
 def by_chance(found: Backtest) -> float:
     """How many bugs would be caught if each commit's findings were at random lines of its change."""
     return sum(
@@ -351,7 +339,6 @@ def document(found: Backtest, reviewer: str) -> dict[str, Any]:
         "false_alarms_each": asdict(each) if each else None,
         "by_chance": round(by_chance(found), 2),
         "unreviewed": found.unread,
-        "by_size": [{"changed_lines": name} | one.document() for name, one in by_size(found)],
         "bugs": [
             {
                 "commit": _commit_of(case.item),

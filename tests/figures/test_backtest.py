@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from navigator.exam.backtest import by_chance, by_size, document, worth_reading
+from navigator.exam.backtest import by_chance, document, worth_reading
 from navigator.figures import exam
 from navigator.figures.exam import alarms_each, backtest
 from navigator.figures.intervals import share
@@ -129,7 +129,7 @@ def test_without_a_catch_there_is_no_ratio() -> None:
     assert backtest_words(backtest(())) == "No bug of your history was asked about yet."
 
 
-def test_cases_by_size_by_chance_and_worth_reading() -> None:
+def test_cases_by_chance_and_worth_reading() -> None:
     asked = [
         case(True, caught=True, lines=9, number=1, findings=(finding(),)),
         case(True, caught=True, lines=200, number=2),
@@ -138,12 +138,6 @@ def test_cases_by_size_by_chance_and_worth_reading() -> None:
         case(True, lines=90, number=5, proof="failing"),
     ]
     found = backtest(asked)
-    assert [(name, one.k, one.n) for name, one in by_size(found)] == [
-        ("<10", 1, 1),
-        ("10–49", 0, 2),
-        ("50–149", 0, 1),
-        ("≥150", 1, 1),
-    ]
     assert by_chance(found) == pytest.approx(1 / 9)
     best, worst = worth_reading(found)
     assert [one.item.origin[-1] for one in best] == ["2", "1"]
