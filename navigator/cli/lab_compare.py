@@ -99,6 +99,8 @@ def tell_votes(found: Tally) -> None:
     output.say()
     for each in found.duels:
         _tell_duel(each)
+    if found.agreement.n:
+        output.say(f"All judges agreed on {share_words(found.agreement)} of the pairs that several saw.")
     if found.incomplete:
         output.say(f"{plural(found.incomplete, 'pair')} left out: seen in one order only.")
     if found.unreadable:

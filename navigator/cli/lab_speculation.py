@@ -211,12 +211,16 @@ def tell_decision(found: dict[str, Any]) -> None:
 def write_decision(runs: list[Run], role: Role, plan: Plan) -> Path:
     """The decision into the unit of the role's server."""
     from navigator.config.settings import load_settings
-    from navigator.setup.install import places_of, reload_systemd
+    from navigator.setup.files import read_text
+    from navigator.setup.install import flags_of_unit, places_of, reload_systemd
 
     own = load_settings().swap.systemd
     places = places_of(own.scope)
     unit = places.unit(own.generator_unit if role is Role.GENERATOR else own.reviewer_unit)
-    write_launch(unit, places.on, decide(runs), runs, plan.model)
+    started = flags_of_unit(read_text(unit, places.on) or "").get("--model-path")
+    arm = next((arm for arm in plan.arms if arm.model == started), plan.arms[0])
+    mine = [run for run in runs if run.target == arm.target]
+    write_launch(unit, places.on, decide(mine), mine, arm.model)
     if problem := reload_systemd(places):
         output.note(f"systemd did not reload: {problem}. Run {' '.join(places.systemctl)} daemon-reload.")
     return unit
@@ -254,7 +258,8 @@ def measure(
 
     read = read_plan(plan)
     results = out or runs_file(Role(role))
-    about = f"{read.engine.target} with {', '.join(method.name for method in read.method)}"
+    targets = list(dict.fromkeys(arm.target for arm in read.arms))
+    about = f"{', '.join(targets)} with {', '.join(method.name for method in read.method)}"
     with recording("speculation", results, words_again(out=results), about=about) as record:
         note_progress(record, read, results)
 
@@ -264,7 +269,8 @@ def measure(
 
         measure_runs(read, results, report)
     runs = read_runs(results).runs
-    found, chosen = findings(runs), decision(runs)
+    found = findings(runs)
+    chosen = {target: decision([run for run in runs if run.target == target]) for target in targets}
     unit = write_decision(runs, Role(role), read) if write else None
     document = {
         "results": results,
@@ -273,13 +279,16 @@ def measure(
         "about": read.engine.about,
         "speculation": tables.speculation(runs),
         "findings": found,
-        "decision": chosen,
+        "decision": chosen[targets[0]],
+        "decisions": chosen,
         "unit": unit,
     }
 
     def text(_: object) -> None:
         _show_measured(runs, found, read.engine.random_weights, results)
-        tell_decision(chosen)
+        for target, each in chosen.items():
+            output.say(target)
+            tell_decision(each)
         if unit:
             output.say(f"{unit} starts it that way from the next swap on.")
 

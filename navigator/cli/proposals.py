@@ -253,7 +253,7 @@ def _show_review(store: Reader, proposal: Proposal, known: Card) -> None:
     for mark in marks(known):
         if mark.kind not in (Kind.REVISE, Kind.UNSEEN):
             output.say(f"  {_SIGNS[mark.tone]} {safe_line(mark.words)}", fg=_COLOURS[mark.tone])
-    readings = (proposal.final_review, proposal.review, proposal.first_review, proposal.own_review)
+    readings = (proposal.final_review, proposal.review, proposal.first_review)
     found = [review for review in readings if review is not None]
     for review in sorted(found, key=lambda one: one.verdict is not Verdict.REVISE):
         _show_reading(review, first=review is proposal.first_review)
@@ -265,7 +265,7 @@ def _show_review(store: Reader, proposal: Proposal, known: Card) -> None:
 
 
 _SIGNS = {"bad": "✗", "warn": "!", "accent": "·", "muted": "·"}
-_READERS = {Role.REVIEWER: "", Role.FINAL: "final model: ", Role.GENERATOR: "writer's own review: "}
+_READERS = {Role.REVIEWER: "", Role.FINAL: "final model: "}
 
 
 def _show_reading(review: Review, *, first: bool) -> None:

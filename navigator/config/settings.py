@@ -160,8 +160,6 @@ class GeneratorSettings(ServerSettings):
     # The first prompt is shorter by as much.
     # Tokens that it is shown at most in answer to these, in each round.
     look_tokens: ClassVar[int] = 16000
-    self_review: bool = False
-    """Have the generator review its own changes too, for comparison. Its verdict decides nothing."""
     logprobs: bool = False
     """Ask the server for the probabilities of its tokens: uncertain changes are reviewed first (docs/figures.md)."""
 
@@ -397,8 +395,6 @@ class ExamSettings(Section):
 
     share: float = Field(default=0.1, ge=0, le=0.5, allow_inf_nan=False)
     """Share of the tokens of a residency of the reviewer that the exam may use; 0: no exam."""
-    hours: str = Field(default="", pattern=r"^(([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d)?$")
-    """Empty: in a loaded reviewer's free slots; "01:00-06:00": then, local time, while nothing waits, without a share."""
     # Enough for a first figure; `navigator exam prepare --limit` makes more.
     # Faulty changes to prepare for each project; as many clean ones are added.
     items: ClassVar[int] = 20

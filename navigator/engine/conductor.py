@@ -215,8 +215,6 @@ class Conductor:
                 self._work(task_id, deps.writer_of(deps.reader.task(task_id)), write(deps, task_id))
             case acts.RunChecks(task_id):
                 self._work(task_id, None, deps.cpu_work.during("checks", partial(check, deps, task_id)))
-            case acts.ReadOwn(task_id):
-                self._work(task_id, Role.GENERATOR, review(deps, task_id, Role.GENERATOR))
             case acts.ReviewTask(task_id):
                 self._work(task_id, Role.REVIEWER, self._review(task_id))
             case acts.AskExam(item_id):

@@ -30,8 +30,8 @@ _REMEMBERED = 3600.0
 
 
 @lru_cache(maxsize=4096)
-def _seen(task: TaskView, since: float, *, landing_due: bool, own_due: bool) -> TaskView:
-    return replace(task, since=since, landing_due=landing_due, own_due=own_due)
+def _seen(task: TaskView, since: float, *, landing_due: bool) -> TaskView:
+    return replace(task, since=since, landing_due=landing_due)
 
 
 @dataclass
@@ -80,11 +80,7 @@ class ConductorState:
         now = time.monotonic()
         tasks = deps.reader.loop_tasks(_LOOKED_AT, deps.settings.routing.writer)
         due = deps.reader.pending_landings()
-        own = deps.reader.self_reviews_due() if deps.settings.generator.self_review else frozenset()
-        views = tuple(
-            _seen(task, self._entered(task, now), landing_due=task.id in due, own_due=task.id in own)
-            for task in tasks
-        )
+        views = tuple(_seen(task, self._entered(task, now), landing_due=task.id in due) for task in tasks)
         held = {task.id for task in tasks}
         self._since = {key: value for key, value in self._since.items() if key in held}
         return SchedulerSnapshot(

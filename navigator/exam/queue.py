@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -323,7 +322,7 @@ class ExamQueue:
         if not left or monotonic() < self._not_before:
             return ExamView(running=self.running)
         room = 0
-        if settings.share and not settings.hours:
+        if settings.share:
             spent = deps.reader.reviewer_tokens(self._since)
             room = items_with_room(settings.share, spent.reviews, spent.calls, spent.exam, spent.before)
         return ExamView(
@@ -331,7 +330,6 @@ class ExamQueue:
             running=self.running,
             room=max(0, room - self.running),
             asked=self._asked,
-            idle=bool(settings.share and settings.hours) and within(settings.hours, _local_time()),
         )
 
     async def ask(self, item_id: int) -> None:
@@ -362,10 +360,6 @@ class ExamQueue:
             task.cancel()
 
 
-def _local_time() -> time:
-    return datetime.now(UTC).astimezone().time()
-
-
 def in_order(items: Iterable[tuple[int, bool]], seed: str) -> tuple[int, ...]:
     """Faulty and clean items by turns, each kind in a random order that the seed gives; which kind comes first, too."""
 
@@ -382,12 +376,6 @@ def in_order(items: Iterable[tuple[int, bool]], seed: str) -> tuple[int, ...]:
     for place in range(max(len(kinds[True]), len(kinds[False]))):
         pairs += [number for kind in (first, not first) for number in kinds[kind][place : place + 1]]
     return tuple(pairs)
-
-
-def within(hours: str, now: time) -> bool:
-    """Whether a local time is in "HH:MM-HH:MM", which may go over midnight; the end is not in it."""
-    begin, end = (time.fromisoformat(part) for part in hours.split("-"))
-    return begin <= now < end if begin <= end else now >= begin or now < end
 
 
 # Prepares items beside the work.

@@ -64,10 +64,10 @@ class RateTables:
     excluded: dict[str, int] = field(default_factory=dict)
 
 
-def revise_rate(counts: Iterable[VerdictCount], *, whole: bool = False, own: bool = False) -> RateTables:
+def revise_rate(counts: Iterable[VerdictCount], *, whole: bool = False) -> RateTables:
     """The revise rate by the group of each count, in the order of their names.
 
-    Self-reviewed proposals are not counted, and with `own` nothing else is.
+    Self-reviewed proposals are not counted.
 
     Args:
         counts: first verdicts on first proposals (round 0 of attempt 0, no parts).
@@ -76,10 +76,10 @@ def revise_rate(counts: Iterable[VerdictCount], *, whole: bool = False, own: boo
     excluded: Counter[str] = Counter()
     groups: defaultdict[str, list[VerdictCount]] = defaultdict(list)
     for row in counts:
-        if row.self_review is own:
-            groups[ALL if whole else row.group].append(row)
-        elif row.self_review:
+        if row.self_review:
             excluded["self_review"] += row.n
+        else:
+            groups[ALL if whole else row.group].append(row)
     return RateTables(tuple(_row(group, groups[group]) for group in sorted(groups)), dict(excluded))
 
 

@@ -61,8 +61,8 @@ async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -
     """
     task = deps.reader.task(task_id)
     proposal = deps.reader.open_proposal(task_id)
-    if role is not Role.REVIEWER:
-        await _read_beside(deps, task, proposal, role)
+    if role is Role.FINAL:
+        await _read_last(deps, task, proposal)
         return
     deps.move(change.start_review, task)
     again = task.escalated is Escalation.AGAIN
@@ -95,12 +95,12 @@ async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -
         deps.move(change.test_findings, task)
 
 
-async def _read_beside(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> None:
-    """The final model's reading, or the writer's own. What was escalated goes back to the developer if there is no answer."""
+async def _read_last(deps: Dependencies, task: Task, proposal: Proposal) -> None:
+    """The final model's reading. What was escalated goes back to the developer if there is no answer."""
     try:
-        review, _ = await _review(deps, task, proposal, role)
+        review, _ = await _review(deps, task, proposal, Role.FINAL)
     except ServingError as error:
-        if role is Role.FINAL and task.escalated:
+        if task.escalated:
             deps.move(change.after_final, task, f"The final model did not answer: {error}")
         raise
     _store(deps, task, proposal, review)

@@ -188,6 +188,7 @@ class Tally:
 
     judges: tuple[Judge, ...]
     duels: tuple[Duel, ...]
+    agreement: Share
     incomplete: int
     votes: int
     unreadable: int
@@ -229,9 +230,11 @@ def tally(votes: Sequence[Vote], unreadable: int = 0) -> Tally:
         duel(one, other, *(decided[one, other, winner] for winner in (one, other, "")))
         for one, other in sorted({(one, other) for one, other, _ in decided})
     ]
+    several = [by_judge for by_judge in outcomes.values() if len(by_judge) > 1]
     return Tally(
         judges=tuple(_judge(name, complete) for name in sorted({key[0] for key in complete})),
         duels=tuple(duels),
+        agreement=share(sum(len(set(by_judge.values())) == 1 for by_judge in several), len(several)),
         incomplete=len(both) - len(complete),
         votes=len(votes),
         unreadable=unreadable,

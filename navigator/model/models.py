@@ -418,8 +418,7 @@ class Proposal(Model):
     """One round's answer, immutable once made: edits, turned into a tree on a pinned base.
 
     `review` is the reviewer's newest reading, `first_review` its first where it was asked to read again; `final_review`
-    that of the optional cloud model, which reads last;
-    `own_review` the generator's of its own change, which decides nothing. A derived proposal holds only the `hunks` of its
+    that of the optional cloud model, which reads last. A derived proposal holds only the `hunks` of its
     `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole. `way` says how
     the writer worked: "blocks" is one answer of edit blocks, "existing" a change that was there before. `variant_of` and
     `variant` are the task's, `careful` the project's patterns.
@@ -449,7 +448,6 @@ class Proposal(Model):
     review: Review | None = None
     first_review: Review | None = None
     final_review: Review | None = None
-    own_review: Review | None = None
     parent: ProposalId = ""
     hunks: tuple[str, ...] = ()
     variant_of: TaskId = ""

@@ -12,8 +12,8 @@ class TaskView:
     """One task as the scheduler sees it. `since`: when it entered its state, in seconds of the wall clock as the store gives it,
     of the monotonic clock in a snapshot.
 
-    `own_due`: it waits for its review, and its writer is to read its own change first, while it is loaded. `reviewed`: it is
-    in `checking` for the tests of its review's findings. `escalated`: the developer asked for its next reading by name.
+    `reviewed`: it is in `checking` for the tests of its review's findings. `escalated`: the developer asked for its next
+    reading by name.
     `group`: the first of the variants of one task; "" where a task is written once.
     `standing`: what it waits for, and its phase.
     `doubt`: how unsure its writer was of the proposal that waits, in bits a token; 0 where that is not known.
@@ -30,7 +30,6 @@ class TaskView:
     writer: Role = Role.GENERATOR
     kind: TaskKind = TaskKind.IMPLEMENT
     landing_due: bool = False
-    own_due: bool = False
     reviewed: bool = False
     escalated: bool = False
     group: str = ""
@@ -71,14 +70,12 @@ class ExamView:
         running: how many are being asked.
         room: how many more the share of this residency's tokens has room for.
         asked: how many more the developer asked for.
-        idle: whether a reviewer with nothing to do may be asked more ("nightly").
     """
 
     waiting: tuple[int, ...] = ()
     running: int = 0
     room: int = 0
     asked: int = 0
-    idle: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +147,6 @@ class ReviewTask(_OfTask):
     """Have the reviewer read the task's open proposal."""
 
 
-class ReadOwn(_OfTask):
-    """Have the model that wrote read its own proposal; nothing changes its state by that."""
-
-
 class FinalReview(_OfTask):
     """Have the cloud model read it last."""
 
@@ -194,6 +187,4 @@ class Stop:
     reason: str
 
 
-Action = (
-    Generate | RunChecks | ReviewTask | ReadOwn | AskExam | FinalReview | Renew | Land | SwapTo | Sleep | Stop
-)
+Action = Generate | RunChecks | ReviewTask | AskExam | FinalReview | Renew | Land | SwapTo | Sleep | Stop

@@ -12,8 +12,6 @@ What is named, in this order, and never for a task in `busy`:
   tasks came, except that a task whose project is being written may overtake `MAY_OVERTAKE` older ones: the
   prompts of one project share their beginning, which the server then has in its cache. A task whose
   `writer` is the reviewer waits for that residency, and is written before the reviews, so that its checks run beside them.
-- `ReadOwn`, in the slots that are left, for proposals that their writer is to review as well where the settings ask
-  for it; the task keeps its state, and its review follows.
 - `ReviewTask` for proposals that wait, up to the slots that are left, escalated ones first, by priority and then project by
   project, because the prompts of one project share their beginning; the project and the proposal that their writer was least sure
   of come first. `FinalReview` where the cloud model is
@@ -54,7 +52,6 @@ from navigator.model.snapshot import (
     FinalReview,
     Generate,
     Land,
-    ReadOwn,
     Renew,
     ReviewTask,
     RunChecks,
@@ -77,14 +74,12 @@ from navigator.schedule.swap_rule import (
     final_reviews,
     free_slots,
     given_up,
-    hurried,
     is_repair,
     latest_review,
     may_swap,
     reviewable,
     reviewer_work,
     role_of,
-    self_reviews,
     work_for,
     writes_left,
     written_by,
@@ -131,7 +126,6 @@ def _without_models(snapshot: SchedulerSnapshot) -> Iterator[Action]:
 
 def _with_models(snapshot: SchedulerSnapshot, decision: SwapDecision | None, now: float) -> Iterator[Action]:
     taken = _taken_files(snapshot, now)
-    read: set[str] = set()
     for role in Role:
         if not answers(snapshot, role, now):
             continue
@@ -140,13 +134,8 @@ def _with_models(snapshot: SchedulerSnapshot, decision: SwapDecision | None, now
         writes = _writes(snapshot, role, slots, taken, repairs_only=leaving)
         yield from (Generate(task.id) for task in writes)
         slots -= len(writes)
-        own = [] if leaving and hurried(snapshot) else self_reviews(snapshot, role)[: max(0, slots)]
-        yield from (ReadOwn(task.id) for task in own)
-        read |= {task.id for task in own}
-        slots -= len(own)
         if role is Role.REVIEWER:
-            waiting = [task for task in _reviews(snapshot) if task.id not in read]
-            begun = [] if leaving else waiting[: max(0, slots)]
+            begun = [] if leaving else _reviews(snapshot)[: max(0, slots)]
             yield from (ReviewTask(task.id) for task in begun)
             yield from (AskExam(item) for item in exam_items(snapshot, slots - len(begun), decision))
         if role is Role.FINAL:

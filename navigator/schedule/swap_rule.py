@@ -99,7 +99,7 @@ def may_swap(snapshot: SchedulerSnapshot) -> bool:
 def _ready(snapshot: SchedulerSnapshot, to: Role, now: float, why: str) -> SwapDecision:
     resident = snapshot.resident
     idle = resident is None or requests_running(snapshot, resident) == 0
-    waited_for = _repairs_left(snapshot) or _own_left(snapshot, now)
+    waited_for = _repairs_left(snapshot)
     if resident is Role.REVIEWER:
         waited_for = waited_for or exam_left(snapshot, now)
     # What has its review may become a revision, never a review: only a swap to the reviewer is worth holding for it.
@@ -121,14 +121,6 @@ def _repairs_left(snapshot: SchedulerSnapshot) -> bool:
     if snapshot.resident is None:
         return False
     return any(is_repair(snapshot, task) for task in writes_left(snapshot, snapshot.resident))
-
-
-def _own_left(snapshot: SchedulerSnapshot, now: float) -> bool:
-    """Whether the role that holds the GPU, and answers, has changes of its own to read before it goes."""
-    resident = snapshot.resident
-    if resident is None or hurried(snapshot) or not answers(snapshot, resident, now):
-        return False
-    return bool(self_reviews(snapshot, resident))
 
 
 def reviewer_due(snapshot: SchedulerSnapshot, now: float) -> str:
@@ -214,8 +206,6 @@ def exam_items(snapshot: SchedulerSnapshot, slots: int, leaving: object) -> tupl
     if not exam.waiting or _called_away(snapshot):
         return ()
     allowed = max(exam.room, exam.asked)
-    if exam.idle and leaving is None and not reviewer_work(snapshot):
-        allowed = len(exam.waiting)
     return exam.waiting[: max(0, min(slots - exam.running, allowed))]
 
 
@@ -385,18 +375,6 @@ def work_for(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
     if snapshot.until == "reviewed" and snapshot.resident is not role and not snapshot.both_resident:
         return [task for task in left if task.round == 0]
     return left
-
-
-def self_reviews(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
-    """Proposals that the role wrote and has yet to review itself before it is swapped out; a running review is not among them."""
-    return [
-        task
-        for task in snapshot.tasks
-        if task.own_due
-        and task.writer is role
-        and task.state is TaskState.AWAITING_REVIEW
-        and task.id not in snapshot.busy
-    ]
 
 
 def variants_under_way(snapshot: SchedulerSnapshot) -> frozenset[str]:

@@ -42,7 +42,6 @@ class Kind(StrEnum):
     EXISTING = "existing"
     SELF = "self_review"
     ADVICE = "advice"
-    OWN = "own_review"
     UNTESTED = "untested"
     UNSEEN = "unseen"
 
@@ -172,9 +171,6 @@ def _other_marks(of: Card) -> Iterator[Mark]:
         yield Mark(Kind.SELF, words, "self-reviewed", "self", "muted")
     if of.advice:
         yield Mark(Kind.ADVICE, "the REVISE is advice only", "advice only", "advice", leaves_out=False)
-    if of.own is Verdict.REVISE:
-        words = "the writer itself says REVISE"
-        yield Mark(Kind.OWN, words, "own REVISE", "own", "muted", leaves_out=False)
     if not of.seen:
         yield Mark(Kind.UNSEEN, "not seen: you have not looked at it", key="unseen")
 

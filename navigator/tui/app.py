@@ -7,21 +7,23 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from textual.app import SystemCommand
 from textual.binding import BindingType
+from textual.dom import DOMNode
 from textual.events import Event, Key
 from textual.filter import LineFilter
 from textual.message import Message
 from textual.screen import Screen
 
 from navigator.config.paths import StatePaths, config_path, state_dir
-from navigator.tui.base import ApproveAll, BaseApp, ComposeFor, OpenProposal, OpenTask, begin
-from navigator.tui.keys import KeyGate, Keymap, bindings_of, load_keymap
+from navigator.tui.base import BaseApp, ComposeFor, DecideAll, OpenProposal, OpenTask, begin
+from navigator.tui.keys import TITLES, Action, KeyGate, Keymap, bindings_of, in_scope, load_keymap
 from navigator.tui.terminal import InertFilter
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 from navigator.tui.widgets.screen import NavScreen
@@ -74,7 +76,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
 
     TITLE = "navigator"
     CSS_PATH = "app.tcss"
-    ENABLE_COMMAND_PALETTE = False
+    ENABLE_COMMAND_PALETTE = True
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         name: partial(_make_screen, place) for name, place in MODES.items()
     }
@@ -110,6 +112,18 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's own, and last the one that lets no control character through."""
         return [*super().get_line_filters(), self._inert]
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """What the command palette offers: every action of the screen below it."""
+        for action in in_scope(screen.SCOPE if isinstance(screen, NavScreen) else "deck"):
+            title = f"{TITLES[action.group].lower()}: {action.label}   {self.keymap.shown(action.id)}"
+            yield SystemCommand(title, action.help, partial(self._act, screen, action))
+
+    async def _act(self, screen: Screen[Any], action: Action) -> None:
+        carrier: DOMNode = self if action.group in ("app", "go") else screen
+        if action.group in ("list", "diff") and screen.focused is not None:
+            carrier = screen.focused
+        await self.run_action(action.name, carrier)
 
     # Life
 
@@ -159,7 +173,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         """To Compose."""
         self.go("compose", request)
 
-    def on_approve_all(self, request: ApproveAll) -> None:
+    def on_decide_all(self, request: DecideAll) -> None:
         """Ask in the batch dialog."""
         self.push_screen(load(OVERLAYS["batch"])(request))
 

@@ -17,6 +17,7 @@ from textual.worker import WorkType
 
 from navigator.config.paths import StatePaths
 from navigator.model.errors import NavigatorError
+from navigator.model.states import DecisionKind
 from navigator.model.text import safe_text
 from navigator.tui.conductor_link import ConductorLink
 from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus
@@ -208,7 +209,7 @@ class OpenProposal(Message):
 
 @dataclass
 class OpenTask(Message):
-    """Show a task that has no proposal to decide. `page` is "suggestions", or "" for the task's own page."""
+    """Show a task that has no proposal to decide. `page` is "report", "suggestions" or "" for the task's own page."""
 
     task: str
     page: str = ""
@@ -222,10 +223,11 @@ class ComposeFor(Message):
 
 
 @dataclass
-class ApproveAll(Message):
-    """Ask, in a dialog, whether to approve these proposals, exactly as they are on the screen now.
+class DecideAll(Message):
+    """Ask, in a dialog, for one decision on these proposals, exactly as they are on the screen now.
 
     `proposals` are (id, tree) pairs.
     """
 
+    kind: DecisionKind
     proposals: Sequence[tuple[str, str]]

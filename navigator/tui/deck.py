@@ -11,11 +11,11 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
-from navigator.model.states import TaskKind, TaskState
+from navigator.model.states import DecisionKind, TaskKind, TaskState
 from navigator.model.text import safe_line
 from navigator.sheet.variants import best_first
 from navigator.tui import deck_rows as draw
-from navigator.tui.base import ApproveAll, OpenProposal, OpenTask, begin
+from navigator.tui.base import DecideAll, OpenProposal, OpenTask, begin
 from navigator.tui.deck_rows import CARD_ORDERS, admits, in_order
 from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.keys import Action
@@ -303,13 +303,20 @@ class DeckScreen(NavScreen):
         elif (refusal := Approve.refuse_one(card)) is not None:
             self.app.toast(str(refusal), "warning")
         else:
-            self.post_message(ApproveAll([(card.proposal, card.tree)]))
+            self.post_message(DecideAll(DecisionKind.APPROVE, [(card.proposal, card.tree)]))
 
     def action_approve_batch(self) -> None:
         """Approve the selected proposals, else the batch of the one under the cursor, else all that wait."""
+        self._decide_all(DecisionKind.APPROVE)
+
+    def action_reject_batch(self) -> None:
+        """The same, rejected."""
+        self._decide_all(DecisionKind.REJECT)
+
+    def _decide_all(self, kind: DecisionKind) -> None:
         cards = self.batch_cards()
         if cards:
-            self.post_message(ApproveAll([(card.proposal, card.tree) for card in cards]))
+            self.post_message(DecideAll(kind, [(card.proposal, card.tree) for card in cards]))
         else:
             self.app.toast("No proposal here waits for a decision.", "warning")
 

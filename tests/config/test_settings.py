@@ -23,7 +23,6 @@ top_p = 0.9
 max_tokens = 5000
 thinking = false
 extra_body = {}
-self_review = false
 looks = 6
 logprobs = false
 [routing]

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from navigator.exam.queue import ExamQueue
 from navigator.git.private import FileChange
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import utc_now
 from navigator.model.records import ExamItem
 from navigator.model.states import Complexity, ExamSource, TaskKind
+from tests.journey.room import Room
 from tests.journey.support import git
+
+
+def ask_all(room: Room) -> None:
+    """Have the reviewer answer every item that is left, with and without precedents, beside any session."""
+
+    async def ask(deps: Dependencies) -> None:
+        queue = ExamQueue(deps)
+        for _ in range(2):
+            queue.ask_for(1_000)
+            for item in queue.left():
+                await queue.ask(item)
+
+    with room.world() as deps:
+        asyncio.run(ask(deps))
 
 
 def add_item(

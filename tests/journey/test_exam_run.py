@@ -6,19 +6,18 @@ import asyncio
 import itertools
 import json
 import re
-from datetime import time
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from navigator.exam.queue import ExamQueue, in_order, within
+from navigator.exam.queue import ExamQueue, in_order
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import Conflict
 from navigator.model.models import utc_now
 from navigator.model.records import ExamAnswer
 from navigator.model.states import Role, TaskState, Verdict
-from tests.journey.exam_items import add_item
+from tests.journey.exam_items import add_item, ask_all
 from tests.journey.room import CODE, Room, edit, text_of
 from tests.journey.scripted_models import READER, Models, Refusal, approval, objection
 
@@ -84,9 +83,7 @@ def test_items_are_asked_within_their_share_and_leave_no_trace_of_work(room: Roo
         assert answer.model == "scripted/reader"
 
 
-def test_what_one_batch_is_too_small_for_is_saved_for_the_next_and_at_night_all_are_asked(
-    room: Room,
-) -> None:
+def test_what_one_batch_is_too_small_for_is_saved_for_the_next(room: Room) -> None:
     prepare(room, 2)
     set_exam(room, "share = 0.25")  # an item for three reviews
     for number in range(2):
@@ -94,12 +91,10 @@ def test_what_one_batch_is_too_small_for_is_saved_for_the_next_and_at_night_all_
             room.queue()
         room.work()
         assert len(answers(room)) == number
-    set_exam(room, 'share = 0\nhours = "00:00-00:00"')
+    set_exam(room, "share = 0")
+    room.queue()
     room.work()
-    assert len(answers(room)) == 1  # no share, and an empty stretch of the day
-    set_exam(room, 'hours = "00:00-23:59"')
-    room.work()
-    assert len(answers(room)) == 4
+    assert len(answers(room)) == 1
 
 
 def test_an_item_that_was_not_answered_is_asked_again_and_counted_once(room: Room, models: Models) -> None:
@@ -108,12 +103,11 @@ def test_an_item_that_was_not_answered_is_asked_again_and_counted_once(room: Roo
         tx.begin_call(Role.REVIEWER, purpose="exam", exam_item=1, prompt_version="v")
         gone = deps.reader.exam_item(1).model_copy(update={"id": 0, "origin": "gone", "tree": "0" * 40})
         assert tx.add_exam_item(gone)
-    set_exam(room, 'hours = "00:00-23:59"')
     script, models.read = models.read, lambda messages: Refusal(503)
-    room.work()
+    ask_all(room)
     assert not answers(room)
     models.read = script
-    room.work()
+    ask_all(room)
     models.read = lambda messages: "I would rather not."
     task = room.queue()
     room.work()
@@ -128,7 +122,7 @@ def test_an_item_that_was_not_answered_is_asked_again_and_counted_once(room: Roo
         tx.add_exam_answer(first)
     with room.world() as deps:
         add_item(deps, "code", {"app.py": f"# more\n{RIGHT}"}, faulty=False, origin="more")
-    room.work()
+    ask_all(room)
     assert [answer.verdict for answer in answers(room)][2:] == [Verdict.UNREVIEWED]
 
 
@@ -167,8 +161,7 @@ def test_the_server_is_sent_the_same_for_an_item_as_for_a_proposal(room: Room, m
     with room.world() as deps:
         text = deps.reader.task(task).text
         add_item(deps, "code", {"app.py": RIGHT}, faulty=False, origin="r", text=text)
-    set_exam(room, 'hours = "00:00-23:59"')
-    room.work()
+    ask_all(room)
     of_work, of_item = (
         re.sub(r"\b[0-9a-f]{12}\b", "KEY", json.dumps(body, sort_keys=True)) for body in bodies
     )
@@ -220,11 +213,6 @@ def test_the_revise_of_a_reviewer_no_better_than_chance_is_advice(
     assert (first.review.verdict, first.review.advice) == (Verdict.REVISE, advice)
     assert bool(later) is not bool(advice), "it is sent back unless it is advice"
     assert sum(count.n for count in room.read().verdict_counts() if count.verdict is Verdict.REVISE) == 1
-
-
-def test_hours_may_go_over_midnight() -> None:
-    assert within("01:00-06:00", time(1, 0)) and not within("01:00-06:00", time(6, 0))
-    assert within("22:00-06:00", time(5, 59)) and not within("22:00-06:00", time(12, 0))
 
 
 def test_items_come_by_turns_in_an_order_that_the_seed_gives() -> None:

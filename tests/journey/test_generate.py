@@ -10,10 +10,10 @@ import pytest
 from navigator.figures.rates import revise_rate
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Suggestion
-from navigator.model.states import Complexity, DecisionKind, Role, TaskKind, TaskState, Verdict
+from navigator.model.states import Complexity, DecisionKind, Role, TaskKind, TaskState
 from navigator.sheet.statistics.page import PageQuestion, declared, document
 from tests.journey.room import Room, edit, saying, text_of
-from tests.journey.scripted_models import READER, WRITER, Messages, Models, Said, approval, objection
+from tests.journey.scripted_models import READER, Messages, Said, approval, objection
 
 LINE = "    return x + x"
 
@@ -194,53 +194,3 @@ def test_a_scan_and_a_report_can_be_routed_too(room: Room) -> None:
     assert room.task(report).report == "# One module"
     assert {call.role for call in room.read().calls()} == {Role.REVIEWER}
     assert room.read().round_cost(asked, 0, 0, Role.REVIEWER).model == READER
-
-
-# A writer's reading of its own change
-
-
-def own(room: Room, *answers: str) -> None:
-    """Have the generator read its own changes with these answers."""
-    readings = iter(answers)
-    room.models.write = lambda messages: next(readings) if is_reading(messages) else edit("return x * 3")
-    room.settle(generator="self_review = true\nthinking = true")
-
-
-def test_a_writer_reads_its_own_change_and_nothing_follows_from_it(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bodies: list[dict[str, Any]] = []
-    answer = Models.answer
-
-    def heard(self: Models, body: dict[str, Any]) -> Any:
-        bodies.append(body)
-        return answer(self, body)
-
-    monkeypatch.setattr(Models, "answer", heard)
-    own(room, approval(findings=[objection("    return x * 3")], verdict="REVISE"))
-    identifier = room.queue()
-    room.work()
-    (proposal,) = room.proposals()
-    assert proposal.round == 0
-    assert proposal.review is not None
-    assert proposal.own_review is not None
-    assert (proposal.own_review.verdict, proposal.review.verdict) == (Verdict.REVISE, Verdict.APPROVE)
-    assert proposal.own_review.self_review
-    assert proposal.own_review.role is Role.GENERATOR
-    assert proposal.own_review.model == WRITER
-    assert not proposal.review.self_review
-    assert room.task(identifier).state is TaskState.AWAITING_APPROVAL
-    assert [row.verdict for row in room.read().verdict_counts()] == [Verdict.APPROVE]
-    # It is short and without thinking.
-    (reading,) = (body for body in bodies if body["model"] == WRITER and is_reading(body["messages"]))
-    (writing,) = (body for body in bodies if body["model"] == WRITER and not is_reading(body["messages"]))
-    assert reading["max_tokens"] <= 800 < writing["max_tokens"]
-    assert reading["chat_template_kwargs"]["enable_thinking"] is False
-    assert writing["chat_template_kwargs"]["enable_thinking"] is True
-    assert reading["response_format"]["type"] == "json_schema"
-    # One that cannot be read delays nothing.
-    own(room, *["no JSON at all"] * 9)
-    proposal = room.done()
-    assert room.task(proposal.task_id).state is TaskState.AWAITING_APPROVAL
-    assert proposal.review is not None and proposal.review.verdict is Verdict.APPROVE
-    assert proposal.own_review is None or proposal.own_review.verdict is Verdict.UNREVIEWED

@@ -16,9 +16,9 @@ from navigator.model.errors import Conflict
 from navigator.model.states import Role
 from navigator.sheet.statistics.page import PageQuestion, document
 from navigator.sheet.statistics.reviewer import ENOUGH, exam_tables, independence
+from tests.journey.exam_items import ask_all
 from tests.journey.room import Room, text_of
 from tests.journey.scripted_models import Messages, approval, objection
-from tests.journey.test_exam_run import set_exam
 
 
 def passes(case: dict[str, str], form: str, monkeypatch: pytest.MonkeyPatch) -> bool:
@@ -69,20 +69,17 @@ def test_both_models_answer_the_cases_and_the_difference_is_said(
         room.act("exam.run", writer=True)
     before = independence(room.read()).words
     assert before.startswith("It is not known whether one model could do both") and "there are 0" in before
-    assert "It is not known whether one model" in CliRunner().invoke(cli, ["doctor"]).output.replace(
-        "\n", " "
-    )
     for _ in range(2):
         made = room.act("exam.prepare", synthetic=True)["projects"][0]
     assert (made["faulty"], made["clean"], made["sources"]["synthetic"]["known"]) == (12, 12, 24)
     with pytest.raises(Conflict, match="not loaded"):
         room.act("exam.run", writer=True)
-    set_exam(room, 'hours = "00:00-23:59"')
     room.work()
+    ask_all(room)
     room.act("exam.run", items=100, writer=True)
     answers = room.read().exam_answers()
     assert Counter(one.role for one in answers) == {Role.REVIEWER: 24, Role.GENERATOR: 24}
-    room.work()
+    ask_all(room)
     assert len(room.read().exam_answers()) == 48, "nothing is asked twice"
     found = independence(room.read())
     side = found.models.sensitivity
@@ -96,4 +93,4 @@ def test_both_models_answer_the_cases_and_the_difference_is_said(
     assert len(page["reviewers"]) == 1
     told = " ".join(CliRunner().invoke(cli, ["exam", "show"]).output.split())
     assert "WHAT IS INDEPENDENCE WORTH?" in told and "synthetic cases: they flatter every model" in told
-    assert "synthetic, caught" in told and "synthetic cases, which flatter" in told
+    assert "synthetic cases, which flatter" in told

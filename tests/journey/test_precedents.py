@@ -28,11 +28,10 @@ from navigator.model.states import Criterion, FindingKind, Role, Severity, Verdi
 from navigator.sheet.statistics.page import PageQuestion, document
 from navigator.sheet.statistics.reviewer import exam_tables
 from navigator.store.reads.exam import Precedent
-from tests.journey.exam_items import add_item
+from tests.journey.exam_items import add_item, ask_all
 from tests.journey.killed_at import KILLED_AT
 from tests.journey.room import CODE, Room, review_of, text_of
 from tests.journey.scripted_models import Messages, Models, approval, objection
-from tests.journey.test_exam_run import set_exam
 
 NOTE = "x is never a string: callers check it"
 BLOCK = re.compile(r"\[\[begin precedents [0-9a-f]+ [^\n]*\n(.*?)\n\[\[end precedents", re.DOTALL)
@@ -159,8 +158,7 @@ def items(room: Room, count: int) -> None:
 
 
 def examined(room: Room) -> dict[str, Any]:
-    set_exam(room, 'hours = "00:00-23:59"')
-    room.work()
+    ask_all(room)
     return document(exam_tables(room.read(), PageQuestion()))["exam"]  # type: ignore[no-any-return]
 
 

@@ -71,7 +71,7 @@ def test_a_running_item_takes_no_slot_from_a_review() -> None:
 
 
 def test_nothing_is_asked_of_a_reviewer_that_is_not_loaded_and_no_swap_is_made_for_it() -> None:
-    exam = ExamView(ITEMS, room=9, asked=9, idle=True)
+    exam = ExamView(ITEMS, room=9, asked=9)
     for resident in (Role.GENERATOR, None):
         actions = next_actions(loaded(exam=exam, resident=resident), 0.0)
         assert not any(isinstance(one, AskExam | SwapTo) for one in actions)
@@ -88,7 +88,6 @@ def test_a_swap_waits_for_what_was_paid_for_and_for_no_more() -> None:
     assert not swaps(ExamView(ITEMS, running=1))
     assert swaps(ExamView(ITEMS))
     assert swaps(ExamView((), room=2))
-    assert swaps(ExamView(ITEMS, idle=True)), "an idle reviewer's exam is no work that is waited for"
     assert swaps(ExamView(ITEMS, room=2, running=2), wanted=Role.GENERATOR), (
         "the developer asked for the other model"
     )
@@ -99,13 +98,6 @@ def test_a_swap_waits_for_what_was_paid_for_and_for_no_more() -> None:
 def test_a_session_ends_after_its_exam() -> None:
     assert isinstance(next_actions(loaded(exam=ExamView(ITEMS)), 0.0)[0], Stop)
     assert isinstance(next_actions(loaded(exam=ExamView(ITEMS, running=1)), 0.0)[0], Sleep)
-
-
-def test_at_night_an_idle_reviewer_works_and_one_with_work_does_not() -> None:
-    exam = ExamView(ITEMS, idle=True)
-    assert asked(loaded(exam=exam)) == [1, 2, 3, 4]
-    assert asked(loaded(task(1, TaskState.AWAITING_REVIEW), exam=exam)) == []
-    assert asked(loaded(task(1, TaskState.QUEUED), exam=exam)) == []
 
 
 @pytest.mark.parametrize(

@@ -41,14 +41,12 @@ def world(seed: int, count: int, *, reviewers: float = 0.0) -> World:
     st.integers(1, 40),
     st.sampled_from((None, Role.GENERATOR, Role.REVIEWER)),
     st.sampled_from((0.0, 0.2, 0.8, 1.0)),
-    st.booleans(),
 )
 def test_a_session_makes_at_most_two_swaps_a_round_and_one(
-    seed: int, count: int, resident: Role | None, reviewers: float, own: bool
+    seed: int, count: int, resident: Role | None, reviewers: float
 ) -> None:
-    """Whoever writes, and whether the writer reads its own: what the reviewer writes is revised in its residency."""
+    """Whoever writes: what the reviewer writes is revised in its residency."""
     session = world(seed, count, reviewers=reviewers)
-    session.own = own
     session.resident = resident
     session.trouble = 10
     session.run()
@@ -72,23 +70,6 @@ def test_what_the_reviewer_alone_writes_needs_no_other_model(seed: int, count: i
     assert all(live.state is TaskState.AWAITING_APPROVAL for live in session.tasks.values())
 
 
-@given(SEEDS, st.integers(1, 30), st.booleans())
-def test_a_writer_reads_each_of_its_proposals_before_it_goes_and_no_review_waits_for_that(
-    seed: int, count: int, both: bool
-) -> None:
-    session = world(seed, count, reviewers=0.0 if both else 0.3)
-    session.own, session.both = True, both
-    session.run()
-    written = [live for live in session.tasks.values() if live.writer is Role.GENERATOR]
-    if both:
-        assert not session.swaps
-        assert session.own_read <= sum(live.proposed for live in written)
-    else:
-        assert not any(live.own_due for live in written)
-        assert session.own_read == sum(live.proposed for live in written)
-    assert all(live.state is TaskState.AWAITING_APPROVAL for live in session.tasks.values())
-
-
 @given(
     SEEDS,
     st.integers(0, 25),
@@ -101,7 +82,6 @@ def test_no_trouble_keeps_a_session_from_ending(
     seed: int, count: int, until: str, resident: Role | None, both: bool, final: bool
 ) -> None:
     session = world(seed, count, reviewers=0.2)
-    session.own = session.rng.random() < 0.5
     rng = session.rng
     session.until, session.resident, session.both, session.final = until, resident, both, final
     session.calm, session.trouble, session.pace = False, 25, 90.0

@@ -11,7 +11,6 @@ from navigator.model.snapshot import (
     FinalReview,
     Generate,
     Land,
-    ReadOwn,
     Renew,
     ReviewTask,
     RunChecks,
@@ -50,8 +49,6 @@ class Live:
     since: float = 0.0
     repairs: int = 0
     landing_due: bool = False
-    own_due: bool = False
-    proposed: int = 0
 
     def view(self) -> TaskView:
         return TaskView(
@@ -65,7 +62,6 @@ class Live:
             files=self.files,
             writer=self.writer,
             landing_due=self.landing_due,
-            own_due=self.own_due,
         )
 
 
@@ -82,8 +78,6 @@ class World:
     resident: Role | None = Role.GENERATOR
     both: bool = False
     final: bool = False
-    own: bool = False
-    own_read: int = 0
     capacity: dict[Role, int] = field(
         default_factory=lambda: {Role.GENERATOR: 3, Role.REVIEWER: 2, Role.FINAL: 1}
     )
@@ -174,10 +168,6 @@ class World:
             role = live.writer
             if live.state is not S.GENERATING:
                 self.move(live, S.GENERATING)
-        elif isinstance(action, ReadOwn):
-            assert live.own_due
-            assert live.state is S.AWAITING_REVIEW
-            role = live.writer
         elif isinstance(action, ReviewTask):
             role = Role.REVIEWER
             if live.state is not S.REVIEWING:
@@ -209,9 +199,6 @@ class World:
             self.end_writing(self.tasks[job.task])
         elif isinstance(action, RunChecks):
             self.end_check(self.tasks[job.task])
-        elif isinstance(action, ReadOwn):
-            self.tasks[job.task].own_due = False
-            self.own_read += 1
         elif isinstance(action, ReviewTask):
             self.end_review(self.tasks[job.task])
         elif isinstance(action, FinalReview):
@@ -249,8 +236,6 @@ class World:
             self.move(live, S.GENERATING)
             return
         live.repairs = 0
-        live.proposed += 1
-        live.own_due = self.own and live.writer is Role.GENERATOR
         self.move(live, S.AWAITING_REVIEW)
 
     def end_review(self, live: Live) -> None:
@@ -283,7 +268,7 @@ class World:
         assert not set(named) & snapshot.busy, "nothing for a task in somebody's hands"
         starting = dict.fromkeys(Role, 0)
         for action in actions:
-            if isinstance(action, Generate | ReadOwn):
+            if isinstance(action, Generate):
                 starting[self.tasks[action.task_id].writer] += 1
             elif isinstance(action, ReviewTask):
                 starting[Role.REVIEWER] += 1

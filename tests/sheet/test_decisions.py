@@ -16,7 +16,7 @@ from navigator.config.paths import StatePaths
 from navigator.journey.land import TestsDue, land
 from navigator.mcp.tools import Tools
 from navigator.model.models import CheckResult, Review
-from navigator.model.states import CheckOutcome, LandingState, Role, Verdict
+from navigator.model.states import CheckOutcome, DecisionKind, LandingState, Role, Verdict
 from navigator.sheet.marks import Kind, batch_choice, facts_of, head, labels, marks
 from navigator.sheet.waiting import tips
 from navigator.tui.review.batch import candidates
@@ -129,7 +129,7 @@ def test_what_each_way_of_approving_does(case: Case, tmp_path: Path, monkeypatch
         if not case.pin:
             taken = proposal in {one.id for one in batch_choice(store).taken}
             assert taken is (batch == TAKES)
-        (candidate,), _ = candidates(store, [(proposal, tree)])
+        (candidate,), _ = candidates(store, DecisionKind.APPROVE, [(proposal, tree)])
         assert (candidate.left_out == "") is (batch == TAKES)
     command = ("approve", proposal, "--tree", tree, "--yes", "--json")
     row = json.loads(bench.desk.read(*command, codes=(0, 1)))["decisions"][0]

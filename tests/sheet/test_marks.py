@@ -56,7 +56,6 @@ REVISE = Verdict.REVISE
         ({"hunks": 7, "unread": 2}, "APPROVE", Kind.UNREAD, ""),
         ({"parent": "P7", "verdict": None}, "PART", Kind.PART, ""),
         ({"seen": False}, "APPROVE", Kind.UNSEEN, ""),
-        ({"own": REVISE}, "APPROVE", None, ""),
     ],
 )
 def test_the_first_word_what_a_batch_leaves_out_and_what_is_confirmed(

@@ -190,17 +190,6 @@ def test_what_was_undone_counts_once_the_others_were_looked_at(
     assert (shares(after["rows"][0])["reverted"], after["unknown"]) == ((3, 27), 0)
 
 
-def test_pairs_need_a_self_review_and_an_independent_one(
-    store: Store, task: Task, answer: AnswerMaker
-) -> None:
-    own = REVISE.model_copy(update={"role": Role.GENERATOR})
-    another(store, task, answer, own, APPROVE)
-    another(store, task, answer, own)
-    another(store, task, answer, own, APPROVE.model_copy(update={"self_review": True}))
-    found = figures(store, "outcomes", "own_reviews")
-    assert shares(found) == {"agreed": (0, 1), "caught": (0, 0), "alone": (1, 1)}
-
-
 def test_decisions_are_counted_by_the_newest_review(store: Store, task: Task, answer: AnswerMaker) -> None:
     made = [another(store, task, answer, UNREADABLE, REVISE) for _ in range(3)]
     made.append(another(store, task, answer))

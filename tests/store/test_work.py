@@ -196,7 +196,7 @@ FINDING = Finding(
 )
 
 
-@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("role", [Role.REVIEWER, Role.FINAL])
 def test_what_goes_in_comes_out(store: Store, task: Task, answer: AnswerMaker, role: Role) -> None:
     review = APPROVE.model_copy(
         update={"role": role, "findings": (FINDING,), "addressed": ({"finding": 1, "why": "w"},), "at": "a"}
@@ -212,11 +212,7 @@ def test_what_goes_in_comes_out(store: Store, task: Task, answer: AnswerMaker, r
         tx.set_landing(made.id, landing)
     found = store.read.proposal(made.id)
     assert {name: getattr(found, name) for name in CONTENT} == CONTENT
-    shown = {
-        Role.FINAL: found.final_review,
-        Role.REVIEWER: found.review,
-        Role.GENERATOR: found.own_review,
-    }[role]
+    shown = found.final_review if role is Role.FINAL else found.review
     assert shown == review == store.read.reviews(made.id)[0]
     assert (found.decision, found.landing) == (decision, landing)
     assert found.created

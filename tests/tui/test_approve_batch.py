@@ -14,11 +14,11 @@ from navigator.actions.alone import act_alone
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.landing.plan import unknown_person
-from navigator.model.states import ProposalState, TaskState
+from navigator.model.states import DecisionKind, ProposalState, TaskState
 from navigator.sheet.marks import facts_of
 from navigator.store.database import open_writer
 from navigator.tui.app import NavigatorApp
-from navigator.tui.base import ApproveAll
+from navigator.tui.base import DecideAll
 from navigator.tui.dialogs import HelpScreen
 from navigator.tui.review import batch
 from navigator.tui.review.batch import BatchDialog
@@ -32,10 +32,14 @@ from tests.tui.reviewing import Reviewing
 from tests.tui.test_review import Driver, opened
 
 
-async def asked(at: Driver) -> BatchDialog:
-    """The dialog about everything that waits."""
-    cards = [card for card in at.app.snapshot.inbox if card.proposal]
-    at.screen.post_message(ApproveAll([(card.proposal, card.tree) for card in cards]))
+def ask(at: Driver, *ids: str, kind: DecisionKind = DecisionKind.APPROVE) -> None:
+    """The dialog about everything that waits, or about these."""
+    cards = [card for card in at.app.snapshot.inbox if card.proposal and (not ids or card.proposal in ids)]
+    at.screen.post_message(DecideAll(kind, [(card.proposal, card.tree) for card in cards]))
+
+
+async def asked(at: Driver, *ids: str, kind: DecisionKind = DecisionKind.APPROVE) -> BatchDialog:
+    ask(at, *ids, kind=kind)
     dialog: BatchDialog = await at.dialog(BatchDialog)
     await at.until(lambda: dialog._stage == "asking", "the dialog's list")
     return dialog
@@ -63,16 +67,6 @@ async def test_a_batch_from_its_question_to_its_summary(
     hook.write_text("#!/bin/sh\nexit 1\n")
     hook.chmod(0o755)
     async with opened(reviewing) as at:
-        monkeypatch.setattr(Dialog, "GRACE", 3600.0)
-        at.screen.post_message(ApproveAll([("P3", at.proposal("P3").tree)]))
-        await at.until(lambda: isinstance(at.app.screen, BatchDialog) and at.app.screen._stage == "asking")
-        dialog = at.app.screen
-        assert isinstance(dialog, BatchDialog)
-        await at.press("+", "enter")
-        assert dialog.taken == [] and at.proposal("P3").decision is None, "keys are dead at first"
-        await at.press("escape")
-        await at.until(lambda: at.app.screen is at.screen)
-        monkeypatch.setattr(Dialog, "GRACE", 0.001)
         dialog = await asked(at)
         assert dialog.taken == []
         assert reasons(dialog) == {
@@ -87,7 +81,7 @@ async def test_a_batch_from_its_question_to_its_summary(
         assert dialog.taken == [] and dialog._stage == "asking", "no other reason is taken away"
         await at.press("question_mark")
         await at.until(lambda: isinstance(at.app.screen, HelpScreen), "the help")
-        assert at.app.screen.query_one(Page).lines[0] == [("APPROVING A BATCH", "heading")]
+        assert at.app.screen.query_one(Page).lines[0] == [("APPROVING OR REJECTING A BATCH", "heading")]
         await at.press("escape")
         await at.until(lambda: at.app.screen is dialog, "the dialog")
         await at.press("*")
@@ -132,7 +126,9 @@ async def test_what_changed_or_overlaps_is_left_out(
     async with opened(reviewing, "P3") as at:
         await asyncio.to_thread(act_alone, reviewing.paths, "reject", {"proposals": [{"id": "P5"}]})
         tree = at.proposal("P3").tree
-        at.screen.post_message(ApproveAll([("P3", "f" * 40), ("P5", at.proposal("P5").tree)]))
+        at.screen.post_message(
+            DecideAll(DecisionKind.APPROVE, [("P3", "f" * 40), ("P5", at.proposal("P5").tree)])
+        )
         dialog: Any = await at.dialog(BatchDialog)
         await at.until(lambda: dialog._stage == "asking")
         assert reasons(dialog) == {"P3": "has changed since you looked at it", "P5": "is already rejected"}
@@ -142,7 +138,7 @@ async def test_what_changed_or_overlaps_is_left_out(
         monkeypatch.setattr(
             batch, "facts_of", lambda *given: [replace(of, overlaps=("P31",)) for of in facts_of(*given)]
         )
-        at.screen.post_message(ApproveAll([("P3", tree)]))
+        at.screen.post_message(DecideAll(DecisionKind.APPROVE, [("P3", tree)]))
         dialog = await at.dialog(BatchDialog)
         await at.until(lambda: dialog._stage == "asking", "the dialog's list")
         assert "Nothing to approve" in words(dialog) and reasons(dialog) == {"P3": "overlaps P31"}
@@ -186,3 +182,24 @@ async def test_it_opens_at_its_top(tmp_path: Path) -> None:
         await until(pilot, lambda: listed.size.height > 3, what="its height")
         assert dialog.taken and len(listed.rows) > listed.size.height
         await until(pilot, lambda: listed.scroll_y == 0, what="its top, once it has its height")
+
+
+async def test_a_batch_is_rejected_once_keys_answer(
+    reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Dialog, "GRACE", 3600.0)
+    async with opened(reviewing) as at:
+        ask(at, kind=DecisionKind.REJECT)
+        await at.until(lambda: isinstance(at.app.screen, BatchDialog) and at.app.screen._stage == "asking")
+        dialog = at.app.screen
+        assert isinstance(dialog, BatchDialog)
+        assert reasons(dialog) == dict.fromkeys(("P2", "P3", "P4", "P5"), "not seen")
+        await at.press("enter", "+")
+        assert dialog.taken == [] and at.proposal("P2").decision is None, "keys are dead at first"
+        dialog._arm()
+        await at.press("+", "+", "+")
+        assert len(dialog.taken) == 3
+        await at.press("enter")
+        await done(at, dialog)
+        assert sorted(dialog._outcomes) == ["P2", "P3", "P4"]
+        assert at.proposal("P5").decision is None

@@ -13,10 +13,10 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from navigator.actions.alone import act_alone
-from navigator.model.states import TaskState
+from navigator.model.states import DecisionKind, TaskState
 from navigator.sheet.waiting import card_seconds
 from navigator.tui.app import NavigatorApp
-from navigator.tui.base import ApproveAll, OpenProposal
+from navigator.tui.base import DecideAll, OpenProposal
 from navigator.tui.deck import DeckScreen, pane_heights
 from navigator.tui.dialogs import ConfirmDialog, HelpScreen
 from navigator.tui.theme import THEMES
@@ -127,18 +127,21 @@ def test_each_list_has_what_it_needs_or_its_share(
 async def test_keys_are_about_exactly_what_is_under_the_cursor_or_selected(
     deck: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(NavigatorApp, "on_approve_all", lambda app, request: None)
+    monkeypatch.setattr(NavigatorApp, "on_decide_all", lambda app, request: None)
     async with deck() as (pilot, app, screen, heard):
         await pilot.press("A")
         await pilot.pause()
-        assert [name for name, _ in last(heard, ApproveAll).proposals] == [f"P{n}" for n in range(162, 169)]
+        assert [name for name, _ in last(heard, DecideAll).proposals] == [f"P{n}" for n in range(162, 169)]
         await pilot.press("j", "a")
         await pilot.pause()
+        asked = last(heard, DecideAll)
         tree = app.snapshot.card("P163").tree
-        assert list(last(heard, ApproveAll).proposals) == [("P163", tree)]
-        await pilot.press("space", "space", "A")
+        assert (asked.kind, list(asked.proposals)) == (DecisionKind.APPROVE, [("P163", tree)])
+        await pilot.press("space", "space", "R")
         await pilot.pause()
-        assert [name for name, _ in last(heard, ApproveAll).proposals] == ["P163", "P164"]
+        asked = last(heard, DecideAll)
+        assert asked.kind is DecisionKind.REJECT
+        assert [name for name, _ in asked.proposals] == ["P163", "P164"]
         await pilot.press("escape")
         assert not screen.pane("inbox").selection
 
@@ -220,7 +223,7 @@ async def test_verbs_change_what_is_under_the_cursor(
         await until(pilot, lambda: app.snapshot.card("T179").state is TaskState.CANCELLED)
 
 
-async def test_help_themes_and_leaving(deck: Any) -> None:
+async def test_help_themes_palette_and_leaving(deck: Any) -> None:
     async with deck() as (pilot, app, screen, _):
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
@@ -234,6 +237,13 @@ async def test_help_themes_and_leaving(deck: Any) -> None:
             await until(pilot, lambda theme=theme: app.theme == theme.name)  # type: ignore[misc]
         assert app.prefs.get("theme", "") == THEMES[0].name
 
+        await pilot.press("ctrl+p")  # the palette does what the key does
+        await pilot.pause()
+        await pilot.press(*"fleet")
+        found = app.screen.query("OptionList")
+        await until(pilot, lambda: bool(found and found.first().option_count))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "fleet")
         await pilot.press("q")
         await until(pilot, lambda: app._exit)
 

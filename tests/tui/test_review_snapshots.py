@@ -10,8 +10,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from navigator.config.settings import Settings
+from navigator.model.states import DecisionKind
 from navigator.tui.app import NavigatorApp
-from navigator.tui.base import ApproveAll, ComposeFor, OpenProposal
+from navigator.tui.base import ComposeFor, DecideAll, OpenProposal
 from navigator.tui.compose import ComposeScreen
 from navigator.tui.dialogs import PickDialog
 from navigator.tui.review.batch import BatchDialog
@@ -71,7 +72,7 @@ async def batch(pilot: Pilot[Any]) -> None:
     await to_review(pilot)
     app = cast("NavigatorApp", pilot.app)
     cards = [card for card in app.snapshot.inbox if card.proposal]
-    app.screen.post_message(ApproveAll([(card.proposal, card.tree) for card in cards]))
+    app.screen.post_message(DecideAll(DecisionKind.APPROVE, [(card.proposal, card.tree) for card in cards]))
     await until(
         pilot,
         lambda: isinstance(app.screen, BatchDialog) and app.screen.ready and app.screen._stage == "asking",

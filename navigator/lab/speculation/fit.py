@@ -21,6 +21,8 @@ from navigator.model.errors import UsageError
 from navigator.model.text import plural
 
 LEAST_LENGTHS = 3
+_CONDITION = 30.0
+"""Of the design with columns of equal length; from here on they count as collinear (Belsley, Kuh and Welsch, 1980)."""
 _OFF_THE_LINE = 0.02
 """A share of a round; a smaller distance from the line changes no prediction."""
 
@@ -44,6 +46,7 @@ class CostFit:
         starts: of the server, with at least three lengths each.
         rounds: by length.
         draft_cost, verify_cost: c and v, in steps, with their 95 % intervals; None where no line can be drawn.
+        residual: root mean square of the residuals, as a share of a round.
         doubts: why c and v cannot be told apart; empty where they can.
     """
 
@@ -55,6 +58,7 @@ class CostFit:
     verify_cost: float | None
     draft_interval: Interval | None
     verify_interval: Interval | None
+    residual: float | None
     doubts: tuple[str, ...]
 
 
@@ -101,6 +105,7 @@ def _fit(target: str, draft: str, starts: Sequence[Mapping[int, float]]) -> Cost
         values = [start[gamma] for start in starts if gamma in start]
         residual = statistics.fmean(away[gamma]) if away[gamma] else None
         rounds.append(Round(gamma, statistics.fmean(values), residual))
+    residuals = [each.residual for each in rounds if each.residual is not None]
     fit = CostFit(
         target=target,
         draft=draft,
@@ -110,6 +115,7 @@ def _fit(target: str, draft: str, starts: Sequence[Mapping[int, float]]) -> Cost
         verify_cost=statistics.fmean(costs) if costs else None,
         draft_interval=mean_interval(draws),
         verify_interval=mean_interval(costs),
+        residual=math.sqrt(statistics.fmean(each**2 for each in residuals)) if residuals else None,
         doubts=(),
     )
     return replace(fit, doubts=tuple(_doubts(fit, away)))
@@ -137,6 +143,12 @@ def _doubts(fit: CostFit, away: Mapping[int, Sequence[float]]) -> Iterator[str]:
     if fit.draft_interval is None or fit.verify_interval is None:
         yield "one start of the server was measured: how much starts differ is not known"
         return
+    cosine = sum(lengths) / math.sqrt(len(lengths) * sum(gamma**2 for gamma in lengths))
+    if (condition := math.sqrt((1 + cosine) / (1 - cosine))) > _CONDITION:
+        yield (
+            f"the lengths are too much alike (condition {condition:.0f}, above {_CONDITION:.0f}): measure shorter and longer"
+            " drafts"
+        )
     if fit.draft_interval[0] <= 0:
         low, high = fit.draft_interval
         yield f"c is between {low:.3f} and {high:.3f}: it cannot be told from none, nor from what verifying costs"
@@ -201,7 +213,7 @@ def fit_words(fit: CostFit) -> list[str]:
     for each in fit.rounds:
         off = "" if each.residual is None else f", {each.residual:+.1%} off the line"
         lines.append(f"  γ = {each.gamma}: {each.measured:.3f}{off}")
-    if fit.draft_cost is not None and fit.verify_cost is not None:
+    if fit.draft_cost is not None and fit.verify_cost is not None and fit.residual is not None:
         lines.append(
             f"  c = {fit.draft_cost:.3f}{_between(fit.draft_interval)}: what a longer draft adds, drafting and verifying together"
         )
@@ -209,6 +221,7 @@ def fit_words(fit: CostFit) -> list[str]:
             f"  v = {fit.verify_cost:.3f}{_between(fit.verify_interval)}: what does not shrink with γ, {fit.verify_cost - 1:+.3f}"
             " against a step; on a hybrid model restoring its state is in it"
         )
+        lines.append(f"  residual: {fit.residual:.2%} of a round")
     lines += [f"  Not told apart: {doubt}." for doubt in fit.doubts]
     return lines
 

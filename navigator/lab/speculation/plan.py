@@ -28,7 +28,7 @@ class Engine(_Table):
     Attributes:
         kind: whose counters it has.
         command: what starts it; `{port}` is filled in. It must listen on 127.0.0.1.
-        target: name of the model in the results.
+        target: name of the model in the results; or several, each with what `{target}` stands for in the command.
         about: machine and models, in the owner's words.
         random_weights: the models are not trained; every result says so.
         ready_seconds: longest wait for the server.
@@ -36,7 +36,7 @@ class Engine(_Table):
 
     kind: EngineName
     command: _Words
-    target: str
+    target: str | dict[str, str]
     about: str = ""
     random_weights: bool = False
     ready_seconds: float = 900.0
@@ -85,14 +85,18 @@ class Plan(_Table):
 
     @property
     def arms(self) -> list[Start]:
-        """No speculation first, then every method at every length."""
+        """For each target, no speculation first, then every method at every length."""
+        target = self.engine.target
+        ways: list[tuple[str, int, list[str]]] = [("", 0, [])]
+        ways += [(method.name, gamma, method.arguments) for method in self.method for gamma in method.gammas]
         return [
-            Start("", 0, ()),
-            *(
-                Start(method.name, gamma, tuple(_with_gamma(word, gamma) for word in method.arguments))
-                for method in self.method
-                for gamma in method.gammas
-            ),
+            Start(
+                *(name, method, gamma),
+                command=tuple(word.replace("{target}", model) for word in self.engine.command),
+                arguments=tuple(_with_gamma(word, gamma).replace("{target}", model) for word in arguments),
+            )
+            for name, model in (target if isinstance(target, dict) else {target: target}).items()
+            for method, gamma, arguments in ways
         ]
 
     def order(self) -> list[tuple[int, Start]]:
@@ -109,25 +113,31 @@ class Plan(_Table):
         """Answers that are measured in one start."""
         return len(self.prompts.kinds) * len(self.prompts.lengths)
 
-    @property
-    def model(self) -> str:
-        """What SGLang's command names as the model; "" where it names none."""
-        words = itertools.pairwise(self.engine.command)
-        return next((two for one, two in words if one == "--model-path"), "")
-
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One way to start the server: a method at a length, or neither."""
+    """One way to start the server of a target: a method at a length, or neither."""
 
+    target: str
     method: str
     gamma: int
+    command: tuple[str, ...]
     arguments: tuple[str, ...]
 
     @property
     def name(self) -> str:
         """For people."""
-        return f"{self.method} γ={self.gamma}" if self.gamma else "no speculation"
+        return f"{self.target}, {f'{self.method} γ={self.gamma}' if self.gamma else 'no speculation'}"
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """As its rows name it."""
+        return self.target, self.method, self.gamma
+
+    @property
+    def model(self) -> str:
+        """What SGLang's command names as the model; "" where it names none."""
+        return next((two for one, two in itertools.pairwise(self.command) if one == "--model-path"), "")
 
 
 def _with_gamma(word: str, gamma: int) -> str:

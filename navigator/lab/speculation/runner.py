@@ -53,7 +53,7 @@ def measure(plan: Plan, out: Path, report: Report) -> None:
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     done = finished(out, plan)
-    left = [(block, arm) for block, arm in plan.order() if (block, arm.method, arm.gamma) not in done]
+    left = [(block, arm) for block, arm in plan.order() if (block, *arm.key) not in done]
     for number, (block, arm) in enumerate(left, 1):
         began = time.monotonic()
         with _running(plan.engine, arm, out) as server:
@@ -66,8 +66,8 @@ def measure(plan: Plan, out: Path, report: Report) -> None:
         )
 
 
-def finished(out: Path, plan: Plan) -> set[tuple[int, str, int]]:
-    """The starts whose results are all there: block, method, length. Lines of a start that was cut off are removed.
+def finished(out: Path, plan: Plan) -> set[tuple[int, str, str, int]]:
+    """The starts whose results are all there: block, target, method, length. Lines of a start that was cut off are removed.
 
     Raises:
         Conflict: the results are of another plan.
@@ -81,7 +81,7 @@ def finished(out: Path, plan: Plan) -> set[tuple[int, str, int]]:
             f"{out} holds the results of another plan, or of this one before it was changed.",
             hint="Name another file with --out, or move this one away.",
         )
-    starts = [(int(row["block"]), row["draft"], row["gamma"]) for row in rows]
+    starts = [(int(row["block"]), row["target"], row["draft"], row["gamma"]) for row in rows]
     counts = Counter(starts)
     done = {start for start, count in counts.items() if count == plan.each}
     kept = [row for row, start in zip(rows, starts, strict=True) if start in done]
@@ -121,7 +121,7 @@ def _prompts(plan: Plan, server: Server) -> Iterator[tuple[str, int, list[int]]]
 def _run_row(plan: Plan, arm: Start, answer: Answer) -> dict[str, Any]:
     counts = answer.counts
     return {
-        "target": plan.engine.target,
+        "target": arm.target,
         "draft": arm.method,
         "gamma": arm.gamma,
         "speed": answer.tokens / answer.seconds,
@@ -149,7 +149,7 @@ def _running(engine: Engine, arm: Start, out: Path) -> Iterator[Server]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    words = [word.replace("{port}", str(port)) for word in engine.command]
+    words = [word.replace("{port}", str(port)) for word in arm.command]
     with log.open("wb") as stream:
         # Kept: what it starts ends with this command, however that ends. Left behind, it would hold the GPU's memory.
         process = start(
@@ -163,7 +163,7 @@ def _running(engine: Engine, arm: Start, out: Path) -> Iterator[Server]:
         with httpx.Client(
             base_url=f"http://127.0.0.1:{port}", timeout=_ANSWER_SECONDS, trust_env=False
         ) as http:
-            _wait(process, http, engine, log, arm)
+            _wait(process, http, engine.ready_seconds, log, arm)
             yield kind(http)
     except httpx.HTTPError as error:
         raise MissingPart(
@@ -174,10 +174,10 @@ def _running(engine: Engine, arm: Start, out: Path) -> Iterator[Server]:
         process.end()
 
 
-def _wait(process: Process, http: httpx.Client, engine: Engine, log: Path, arm: Start) -> None:
+def _wait(process: Process, http: httpx.Client, seconds: float, log: Path, arm: Start) -> None:
     import httpx
 
-    deadline = time.monotonic() + engine.ready_seconds
+    deadline = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < deadline:
         with contextlib.suppress(httpx.HTTPError):
             if http.get("/health", timeout=30).status_code == 200:
@@ -185,12 +185,12 @@ def _wait(process: Process, http: httpx.Client, engine: Engine, log: Path, arm: 
         time.sleep(0.1)
     if error := process.start_error():
         raise MissingPart(
-            f"{engine.command[0]} cannot be started: {os.strerror(error)}.", hint="Correct the plan."
+            f"{arm.command[0]} cannot be started: {os.strerror(error)}.", hint="Correct the plan."
         )
     why = (
         f"ended with {process.returncode}"
         if process.poll() is not None
-        else f"was not ready after {engine.ready_seconds:.0f} s"
+        else f"was not ready after {seconds:.0f} s"
     )
     raise MissingPart(
         f"The server for {arm.name} {why}. Its last words: {_last_words(log)}", hint=f"Its log: {log}"
@@ -210,8 +210,12 @@ def note_progress(record: Recorder, plan: Plan, results: Path) -> None:
     record.progress(len(finished(results, plan)), len(plan.order()))
     if not results.exists():
         return
-    try:
-        sentence = decide(read_runs(results).runs).sentence
-    except MissingPart as missing:
-        sentence = f"Nothing is decided yet. {missing.message}"
-    record.decided(sentence, simulated=RANDOM if plan.engine.random_weights else "")
+    runs = read_runs(results).runs
+    sentences = []
+    for target in dict.fromkeys(run.target for run in runs):
+        try:
+            sentences.append(decide([run for run in runs if run.target == target]).sentence)
+        except MissingPart as missing:
+            sentences.append(f"Nothing is decided yet. {missing.message}")
+    random = RANDOM if plan.engine.random_weights else ""
+    record.decided(" ".join(dict.fromkeys(sentences)), simulated=random)

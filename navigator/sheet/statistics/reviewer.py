@@ -316,10 +316,9 @@ def _rate_row(label: str, row: RateRow) -> Row:
 
 
 def rate_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
-    """The revise rate, and beside it that of self-reviews (strategy `adapter`) and of changes that Navigator did not write."""
+    """The revise rate, and beside it that of changes that Navigator did not write."""
     counts = reader.verdict_counts(question.by, question.since)
     whole, grouped = revise_rate(counts, whole=True), revise_rate(counts)
-    own = revise_rate(counts, whole=True, own=True).rows
     changes = reader.verdict_counts(since=question.since, existing=True)
     existing = revise_rate(changes, whole=True).rows
     variants = reader.variant_verdicts(question.since)
@@ -338,18 +337,13 @@ def rate_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
             "rows": [asdict(row) for row in grouped.rows],
             "excluded": excluded,
             "existing": [asdict(row) for row in existing],
-            "self_reviews": [asdict(row) for row in own],
         },
     )
     if question.by:
         title, weeks = f"BY {question.by.replace('-', ' ').upper()}", question.by == "week"
         yield Table(title, _COLUMNS, tuple(_rate_row(row.group, row) for row in grouped.rows), periods=weeks)
-    for title, rows, about in (
-        ("SELF-REVIEWS", own, "first verdicts of the writer's own model"),
-        ("EXISTING CHANGES", existing, "first verdicts on changes that Navigator did not write"),
-    ):
-        shown = tuple(_rate_row("all", row) for row in rows)
-        yield Table(title, _COLUMNS, shown, about=f"{about}; not part of the revise rate")
+    about = "first verdicts on changes that Navigator did not write; not part of the revise rate"
+    yield Table("EXISTING CHANGES", _COLUMNS, tuple(_rate_row("all", row) for row in existing), about=about)
 
 
 def mixed(row: RateRow) -> str:

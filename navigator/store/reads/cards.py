@@ -65,7 +65,7 @@ SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.priority
        r.verdict, r.stated_verdict AS stated, r.self_review, r.advice <> '' AS advice, r.findings AS found,
        r.hunks, json_array_length(r.unread) AS unread,
        {_newest_verdict(Role.REVIEWER, order="ASC", besides=" AND id <> r.id")} AS first,
-       {_newest_verdict(Role.FINAL)} AS final, {_newest_verdict(Role.GENERATOR)} AS own,
+       {_newest_verdict(Role.FINAL)} AS final,
        {_newest_verdict(Role.REVIEWER, "a.parent")} AS whole,
        (SELECT count(*) FROM reproductions WHERE review_id = r.id AND outcome IN ('regression', 'unmet')) AS reproduced,
        l.state AS landing, l.ref AS landing_ref,
@@ -94,7 +94,7 @@ class Card:
         proposal_round: the round it is from; the task's own is later where a revision came to nothing.
         base: the task's own base, or ""; `made_on` the commit its proposal was made on, "" where that holds another proposal.
         verdict: of its reviewer's newest reading; None while it has none. `stated`: what that reading said itself; `first`,
-            `final`, `own`, `whole`: the reviewer's first one where it read again, the final model's, the writer's, and that of
+            `final`, `whole`: the reviewer's first one where it read again, the final model's, and that of
             the proposal it is a part of.
         advice: its REVISE sent nothing back, because the exam found its reviewer no better than chance.
         blocking: how many of its findings block (blocker or major, anchored).
@@ -145,7 +145,6 @@ class Card:
     stated: Verdict | None = None
     first: Verdict | None = None
     final: Verdict | None = None
-    own: Verdict | None = None
     whole: Verdict | None = None
     self_review: bool = False
     advice: bool = False

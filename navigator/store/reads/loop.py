@@ -161,20 +161,6 @@ class LoopReads(ReproductionReads):
         )
         return task_id(found[0]["id"]) if found else ""
 
-    def self_reviews_due(self) -> frozenset[str]:
-        """Tasks that wait for their review and whose writer, the generator, has not reviewed its own change yet.
-
-        Asked for once a round, whatever comes of it; a change whose checks failed is not reviewed.
-        """
-        found = self._all(
-            "SELECT a.task_id FROM tasks t JOIN proposals a ON a.task_id = t.id AND a.attempt = t.attempt"
-            " AND a.round = t.round WHERE t.state = 'awaiting_review' AND a.state = 'open' AND a.parent IS NULL"
-            " AND a.written_by = 'generator' AND t.ref = '' AND a.checks NOT LIKE '%\"outcome\":\"failed\"%'"
-            " AND NOT EXISTS (SELECT 1 FROM calls WHERE task_id = t.id AND attempt = t.attempt AND round = t.round"
-            f" AND role = 'generator' AND NOT ({WRITTEN}))"
-        )
-        return frozenset(task_id(row["task_id"]) for row in found)
-
     def wrote(self, identifier: str) -> Role | None:
         """The role whose answer a task's present attempt continues; None where nothing is written yet."""
         found = self._all(

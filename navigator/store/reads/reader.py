@@ -43,7 +43,7 @@ _PROPOSALS = (
     "SELECT a.*, t.project_id AS project_id, t.variant_of, t.variant, p.careful, p.name AS project FROM proposals a"
     " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
 )
-_REVIEWS = {"review": Role.REVIEWER, "final_review": Role.FINAL, "own_review": Role.GENERATOR}
+_REVIEWS = {"review": Role.REVIEWER, "final_review": Role.FINAL}
 """Whose newest review each field of a proposal holds."""
 
 _MODELS: dict[str, type[Model]] = {

@@ -1,4 +1,4 @@
-"""One approval of many proposals: what it covers, what it leaves out and why, and the outcome for each."""
+"""One decision on many proposals: what it covers, what it leaves out and why, and the outcome for each."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from textual.containers import Vertical
 
 from navigator.actions.approve import Approve, destination
 from navigator.actions.base import Level, Told, read_card, refusal_of
-from navigator.actions.deciding import Pinned, require_tree
+from navigator.actions.deciding import Decide, Pinned, Reject, require_tree
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal
+from navigator.model.states import DecisionKind
 from navigator.model.text import plural, safe_line
 from navigator.sheet.marks import Kind, facts_of, left_out
 from navigator.store.reads.cards import Card
 from navigator.store.reads.reader import Reader
-from navigator.tui.base import ApproveAll
+from navigator.tui.base import DecideAll
 from navigator.tui.keys import bindings_of
 from navigator.tui.verbs import send
 from navigator.tui.widgets.cells import Piece, clip, fit, justified, length
@@ -86,8 +87,9 @@ class BatchDialog(Dialog):
     CSS_PATH = "batch.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("batch")
 
-    def __init__(self, request: ApproveAll) -> None:
+    def __init__(self, request: DecideAll) -> None:
         super().__init__()
+        self._kind = request.kind
         self._pairs = request.proposals
         self._facts = BatchFacts()
         self._outcomes: dict[str, Told] = {}
@@ -120,7 +122,7 @@ class BatchDialog(Dialog):
     @work(exclusive=True)
     async def _look(self) -> None:
         try:
-            self._facts = await self.app.feed.read(partial(batch_facts, pairs=self._pairs))
+            self._facts = await self.app.feed.read(partial(batch_facts, kind=self._kind, pairs=self._pairs))
         except NavigatorError as error:
             self.app.toast(str(error), "error")
             self.dismiss(None)
@@ -157,23 +159,28 @@ class BatchDialog(Dialog):
     def _height(self, count: int) -> int:
         return max(1, min(count, max(3, self.size.height - 12)))
 
+    @property
+    def _verb(self) -> str:
+        return "approve" if self._kind is DecisionKind.APPROVE else "reject"
+
     def _question(self, width: int) -> list[list[Piece]]:
         if self._stage == "reading":
-            return [[("Approve …", "strong")], []]
+            return [[(f"{self._verb.capitalize()} …", "strong")], []]
         count = len(self.taken)
         if self._stage == "working":
             return [[(f"{len(self._outcomes)} of {plural(count, 'proposal')} …", "strong")], []]
         if self._stage == "done":
+            done = "landed" if self._kind is DecisionKind.APPROVE else "rejected"
             how = Counter(told.level for told in self._outcomes.values())
-            said = [f"{how['information']} landed"]
+            said = [f"{how['information']} {done}"]
             said += [f"{how['warning']} approved, to land after tests"] if how["warning"] else []
-            said += [f"{how['error']} not landed"] if how["error"] else []
+            said += [f"{how['error']} not {done}"] if how["error"] else []
             return [[(", ".join(said), "strong")], []]
         per = Counter(candidate.project for candidate in self.taken)
         end = " · ".join(f"{clip(name, 20)} {n}" for name, n in per.items())
         unseen = sum(candidate.left_out == NOT_SEEN for candidate in self.left_out)
-        none = f"You have not looked at {unseen} yet." if unseen else "Nothing to approve here."
-        head = f"Approve {plural(count, 'proposal')}?" if count else none
+        none = f"You have not looked at {unseen} yet." if unseen else f"Nothing to {self._verb} here."
+        head = f"{self._verb.capitalize()} {plural(count, 'proposal')}?" if count else none
         room = width - len(head) - 3
         return [justified([(head, "strong")], [(clip(end, room), "muted")] if room > 8 else [], width), []]
 
@@ -183,7 +190,7 @@ class BatchDialog(Dialog):
         for candidate in self.taken:
             by_project.setdefault(candidate.project, []).append(candidate)
         for project, group in by_project.items():
-            goes = self._facts.destinations.get(project, "")
+            goes = self._facts.destinations.get(project, "") if self._kind is DecisionKind.APPROVE else ""
             rows.append(BatchLine(f"={project}", project, f"→ {goes}" if goes else ""))
             rows += [BatchLine(candidate.id, candidate=candidate) for candidate in group]
         if self.left_out:
@@ -219,16 +226,17 @@ class BatchDialog(Dialog):
             key = keys.shown("review.approve")
             words = f"overlaps: approve one separately ({key}); the other is then written again on top of it"
             lines.append([(words, "warn")])
-        going = {candidate.project for candidate in self.taken}
-        lines += [
-            [(f"Hooks exist in {name} ({', '.join(hooks)}): they will not run.", "muted")]
-            for name, hooks in self._facts.hooks.items()
-            if name in going
-        ][:3]
-        problems = [f"{name}: {why}" for name, why in self._facts.problems.items() if name in going]
-        for problem in problems[:3]:
-            first, *more = textwrap.wrap(problem, max(20, width - 2), break_on_hyphens=False) or [""]
-            lines += [[("⚠ ", "bad"), (first, "")], *([(f"  {line}", "")] for line in more)]
+        if self._kind is DecisionKind.APPROVE:
+            going = {candidate.project for candidate in self.taken}
+            lines += [
+                [(f"Hooks exist in {name} ({', '.join(hooks)}): they will not run.", "muted")]
+                for name, hooks in self._facts.hooks.items()
+                if name in going
+            ][:3]
+            problems = [f"{name}: {why}" for name, why in self._facts.problems.items() if name in going]
+            for problem in problems[:3]:
+                first, *more = textwrap.wrap(problem, max(20, width - 2), break_on_hyphens=False) or [""]
+                lines += [[("⚠ ", "bad"), (first, "")], *([(f"  {line}", "")] for line in more)]
         return [[], *lines] if lines else []
 
     def _answer(self, width: int) -> list[list[Piece]]:
@@ -240,7 +248,7 @@ class BatchDialog(Dialog):
             return [[], [("working …", "muted")]]
         if not self.taken:
             return [[], [(leave, "accent")]]
-        yes = f"{keys.shown('dialog.confirm')} approve {len(self.taken)}"
+        yes = f"{keys.shown('dialog.confirm')} {self._verb} {len(self.taken)}"
         return [[], [(yes, "accent" if self.ready else "faint"), (f"     {leave}", "muted")]]
 
     def armed(self) -> None:
@@ -297,14 +305,16 @@ class BatchDialog(Dialog):
         for candidate in taken:
             pinned = (Pinned(id=candidate.id, tree=candidate.tree),)
             try:
-                told = await send(self.app, Approve(proposals=pinned))
+                verb: type[Decide] = Approve if self._kind is DecisionKind.APPROVE else Reject
+                told = await send(self.app, verb(proposals=pinned))
             except NavigatorError as error:
                 self.app.toast(str(error), "error")
                 break
             self._outcomes |= {one.id: one for one in told}
             self._show()
-        made = (name for name, told in self._outcomes.items() if told.level != "error")
-        self.app.last_decided = tuple(made) or self.app.last_decided
+        if self._kind is DecisionKind.APPROVE:
+            made = (name for name, told in self._outcomes.items() if told.level != "error")
+            self.app.last_decided = tuple(made) or self.app.last_decided
         self._stage = "done" if self._outcomes else "asking"
         self._show()
 
@@ -335,34 +345,39 @@ def _draw(row: BatchLine, width: int) -> list[Piece]:
     return justified(about, [*marked, (figures, "muted")], width)
 
 
-def candidates(reader: Reader, pairs: Sequence[tuple[str, str]]) -> tuple[list[Candidate], list[Proposal]]:
+def candidates(
+    reader: Reader, kind: DecisionKind, pairs: Sequence[tuple[str, str]]
+) -> tuple[list[Candidate], list[Proposal]]:
     """Each proposal of the request, as it is now. Runs in a thread."""
     proposals = [reader.proposal(identifier) for identifier, _ in pairs]
     found = []
     known = facts_of(reader, [identifier for identifier, _ in pairs])
     for proposal, of, (_, tree) in zip(proposals, known, pairs, strict=True):
-        reason, mark = _reason(reader, proposal, of, tree)
+        reason, mark = _reason(reader, kind, proposal, of, tree)
         about = (proposal.id, tree, proposal.project, proposal.title, reason, proposal.seen)
         found.append(Candidate(*about, added=proposal.added, removed=proposal.removed, mark=mark))
     return found, proposals
 
 
-def _reason(reader: Reader, proposal: Proposal, of: Card, tree: str) -> tuple[str, Kind | None]:
+def _reason(
+    reader: Reader, kind: DecisionKind, proposal: Proposal, of: Card, tree: str
+) -> tuple[str, Kind | None]:
+    verb: type[Decide] = Approve if kind is DecisionKind.APPROVE else Reject
     on = read_card(reader, proposal.id)
-    refusal = Approve.refuse_one(on) or refusal_of(lambda: require_tree(proposal, tree))
+    refusal = verb.refuse_one(on) or refusal_of(lambda: require_tree(proposal, tree))
     if refusal is not None:
         return refusal.message.removeprefix(f"{proposal.id} ").rstrip("."), None
     # One that is approved already was looked at: only its landing is tried again.
-    mark = left_out(of, unseen=True) if on.to_decide else None
+    mark = left_out(of, unseen=True) if kind is DecisionKind.APPROVE and on.to_decide else None
     return (mark.words, mark.kind) if mark else ("", None)
 
 
-def batch_facts(reader: Reader, pairs: Sequence[tuple[str, str]]) -> BatchFacts:
+def batch_facts(reader: Reader, kind: DecisionKind, pairs: Sequence[tuple[str, str]]) -> BatchFacts:
     """The candidates, where each project's approvals go, and which hooks it has. Reads the repositories, in a thread."""
     from navigator.git.facts import read_facts
     from navigator.landing.plan import why_nobody
 
-    found, proposals = candidates(reader, pairs)
+    found, proposals = candidates(reader, kind, pairs)
     destinations: dict[str, str] = {}
     hooks: dict[str, tuple[str, ...]] = {}
     problems: dict[str, str] = {}

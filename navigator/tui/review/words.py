@@ -195,7 +195,7 @@ def warning_lines(
 
 _SHOWN_OTHERWISE = frozenset(
     {Kind.REFUSED, Kind.CONFIRM, Kind.FAILED, Kind.REVISE, Kind.UNREVIEWED, Kind.UNTESTED, Kind.ADVICE}
-    | {Kind.EXISTING, Kind.VARIANT, Kind.UNSEEN, Kind.OWN}
+    | {Kind.EXISTING, Kind.VARIANT, Kind.UNSEEN}
 )
 """Marks that the title, the line of rounds or a line of their own shows with more words."""
 
@@ -217,11 +217,10 @@ def _review_lines(review: Review | None, worth: str = "") -> list[list[Piece]]:
 
 
 def _others(shown: Proposal) -> list[str]:
-    """The readings beside the reviewer's newest one; the writer's own does not count: `final review: REVISE, 2 findings`."""
+    """The readings beside the reviewer's newest one: `final review: REVISE, 2 findings`."""
     readings = {
         "first reading": shown.first_review,
         "final review": shown.final_review,
-        "writer's own review": shown.own_review,
     }
     return [
         f"{name}: {review.verdict.value}"
@@ -343,8 +342,6 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
             yield from _proving_tests(review)
     if looks := context.looks.get(shown.id, ()):
         yield f"before it wrote: {looks_words(looks)}", "\n".join(look_lines(looks))
-    if shown.own_review is not None:
-        yield _own_review(shown.own_review)
     if found := marks(context.known(shown, overlaps)):
         yield "marks", "\n".join(mark.words for mark in found)
     written = (
@@ -357,16 +354,6 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         "origin",
         f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}{written}",
     )
-
-
-def _own_review(review: Review) -> Section:
-    """What the writer says of its own change, with its findings, which are shown nowhere else."""
-    lines = [review.summary or "no summary"]
-    for finding in review.findings:
-        where = f"{finding.path}:{finding.line}" if finding.line else finding.path or "nowhere in the diff"
-        loose = "" if finding.anchored else f", {finding.why_unanchored}"
-        lines.append(f"{finding.severity.value} at {where}{loose}: {finding.message}")
-    return f"writer's own review (does not count) {review.model}  {review.verdict.value}", "\n".join(lines)
 
 
 def _proving_tests(review: Review) -> Iterator[Section]:
