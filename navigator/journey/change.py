@@ -287,16 +287,25 @@ def _pass_on(tx: Transaction, ended: str, to: str) -> None:
 
 
 def put_away_as_same(tx: Transaction, task: Task, made: Proposal) -> bool:
-    """End a variant whose first proposal is another one's change to the letter; whether it was ended.
+    """End a variant whose first proposal is another one's change to the letter: it need not be reviewed twice.
 
-    It need not be reviewed twice.
+    Of the two the earlier in number is kept, which may be the one that counts in the revise rate, unless the other was read.
+    So it does not matter which was written first.
+
+    Returns:
+        Whether it was `task` that ended.
     """
     if task.round:
         return False
     for other in open_variants(tx.read, task.variant_of, besides=task.id):
         for proposal in tx.read.proposals({ProposalState.OPEN}, task_id=other.id):
-            if (proposal.base_commit, proposal.tree) == (made.base_commit, made.tree):
-                cancel(tx, task.id, f"put away: the same change as variant {other.variant}, {other.id}")
-                _pass_on(tx, task.id, other.id)
+            if (proposal.base_commit, proposal.tree) != (made.base_commit, made.tree):
+                continue
+            goes, stays = (
+                (other, task) if task.variant < other.variant and not proposal.review else (task, other)
+            )
+            cancel(tx, goes.id, f"put away: the same change as variant {stays.variant}, {stays.id}")
+            _pass_on(tx, goes.id, stays.id)
+            if goes is task:
                 return True
     return False
