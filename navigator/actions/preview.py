@@ -135,7 +135,6 @@ def try_prompt(
     identifier: str,
     *,
     name: str = "",
-    role: Role | None = None,
 ) -> dict[str, Any]:
     """Render a prompt for a task, as JSON has it. Reads git: call it in a thread where there is a loop.
 
@@ -144,8 +143,7 @@ def try_prompt(
 
     Args:
         prompts: the packaged templates and the user's own.
-        name: the template; by default the first that `role` is asked with.
-        role: by default the reviewer where the task has a proposal, else the generator.
+        name: the template; by default `review` where the task has a proposal, else `generate`.
 
     Raises:
         ConfigError: the template cannot be used; the message names file and line.
@@ -153,8 +151,7 @@ def try_prompt(
     """
     task = store.task(identifier)
     proposals = store.proposals(task_id=task.id)
-    reads = role in (Role.REVIEWER, Role.FINAL) if role else bool(proposals)
-    prompt = prompts.get(name or ("review" if reads else "generate"))
+    prompt = prompts.get(name or ("review" if proposals else "generate"))
     prompts.check_one(prompt)
     if prompt.name == "review":
         if not proposals:
@@ -163,12 +160,11 @@ def try_prompt(
             )
         project, made = store.project(task.project_id), Prompting(settings)
         made.prompts = prompts
-        reader = Role.FINAL if role is Role.FINAL else Role.REVIEWER
-        deps = prompt_dependencies(made, reader)
+        deps = prompt_dependencies(made, Role.REVIEWER)
         subject = read_subject(PrivateRepo.open(paths.private, project), project, task, proposals[-1])
         plan = plan_review(subject, deps)
         shown = [(reading.messages, reading.tokens) for reading in plan.readings]
-        return _trial(task, prompt, reader, shown, deps.exact, deps.room, plan.too_large)
+        return _trial(task, prompt, Role.REVIEWER, shown, deps.exact, deps.room, plan.too_large)
     if prompt.name not in ("generate", "report"):
         raise UsageError(
             f"{prompt.name!r} cannot be tried on its own: it follows another answer.",

@@ -76,7 +76,7 @@ def untested(name: str, proposed: str) -> str:
     return (
         "No test command: proposals are not tested, no finding can be proved by a test, and the reviewer's exam takes no items"
         " from here."
-        f"{seems} navigator project check {name} --set {command}"
+        f"{seems} navigator project set {name} --check {command}"
     )
 
 
@@ -301,27 +301,20 @@ class Hook(Verb):
 
 
 class CheckProject(Verb):
-    """The run is a new one even where an earlier one is known. `command` is the project's test command from now on; None leaves
-    it. Its data has what the tests said of the base (`baseline`, None without a command), and what the sandbox shows of this
-    machine: paths visible inside, those that are not there, and a command that the manifests suggest."""
+    """The run is a new one even where an earlier one is known. Its data has what the tests said of the base (`baseline`, None
+    without a command), and what the sandbox shows of this machine: paths visible inside, those that are not there, and a
+    command that the manifests suggest.
+    """
 
     op = "project.check"
 
     name: str
-    command: str | None = None
-
-    def refuse(self, reader: Reader) -> NavigatorError | None:
-        return in_settings(reader.project(self.name), "`check`") if self.command is not None else None
 
     async def perform(self, deps: Dependencies) -> Done:
         from navigator.journey.checking import baseline_of, check_setup
         from navigator.journey.prompts.material import new_base
 
-        self.require(deps.reader)
         project = deps.reader.project(self.name)
-        if self.command is not None:
-            with deps.store.transaction() as tx:
-                project = tx.update_project(project.id, check=self.command.strip())
         setup = await check_setup(deps, project)
 
         def pinned() -> tuple[str, str]:

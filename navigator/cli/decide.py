@@ -22,8 +22,6 @@ from navigator.model.errors import UsageError
 from navigator.model.text import safe_line
 from navigator.sheet.marks import batch_choice
 
-Tree = Annotated[str, Value("HASH")]
-
 
 @command(yes=True)
 def approve(
@@ -33,7 +31,7 @@ def approve(
     include_unseen: bool = False,
     confirm: Annotated[tuple[str, ...], Value("[P…:]RULE:PATH")] = (),
     note: Note = "",
-    tree: Tree = "",
+    tree: Annotated[str, Value("HASH")] = "",
 ) -> None:
     """Approve proposals and land them.
 
@@ -149,19 +147,14 @@ def escalate(ids: session.ProposalIds, *, final: bool = False) -> None:
 def split(
     proposal: Annotated[str, Value("P…")],
     hunks: Annotated[tuple[str, ...], Value("H…")],
-    *,
-    tree: Tree = "",
 ) -> None:
     """Make a separate proposal from some hunks (H1 H3, or H1,H3).
 
     The other hunks become another one. The checks run on both, and you approve each by its own id. Both keep the review of
     the whole; `navigator escalate P…` has one reviewed on its own.
-
-    Args:
-        tree: Refuse unless the proposal is this tree (at least 12 digits).
     """
     labels = [label for word in hunks for label in word.split(",") if label]
-    verb = Split.read({"proposal": proposal, "hunks": labels, "tree": tree})
+    verb = Split.read({"proposal": proposal, "hunks": labels})
     with session.reading() as store:
         verb.require(store)
         tests = store.project(store.proposal(proposal).project_id).check.strip()

@@ -20,7 +20,7 @@ import click
 
 from navigator import __version__
 from navigator.cli import output
-from navigator.cli.command import Value, command, given
+from navigator.cli.command import Value, command
 from navigator.cli.session import state_paths
 from navigator.client.body import same_model
 from navigator.client.status import ServerLook
@@ -31,7 +31,6 @@ from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.states import Role
 from navigator.model.text import plural
 from navigator.setup.plan import (
-    CACHES,
     MIB,
     MemoryPlan,
     Sized,
@@ -41,12 +40,11 @@ from navigator.setup.plan import (
     total_bytes,
     weight_files,
 )
-from navigator.setup.profiles import ModelProfile, fitting, load_presets, load_profile, profile_names
+from navigator.setup.profiles import ModelProfile, load_profile, profile_names
 from navigator.store.database import is_low, open_reader, quick_check, translated
 from navigator.swap.base import Check
 from navigator.swap.gpu import cards
 
-_SPARE_MB = 1024
 _REACHES = {"swap strategy", "ssh"}
 """Checks without which nothing more can be asked of another machine."""
 _MARKS = {"ok": "✓", "warn": "!", "missing": "✗"}
@@ -164,8 +162,6 @@ def _check_folder(paths: StatePaths) -> Check:
     if is_low(paths.root):
         hint = "Free some space there: no new work starts before that."
         return Check("state folder", "missing", f"{about}, {free} MB free: the disk is full", hint)
-    if free < _SPARE_MB:
-        return Check("state folder", "warn", f"{about}, {free} MB free", "Free some space there.")
     return Check("state folder", "ok", f"{about}, {free // 1024} GB free")
 
 
@@ -300,10 +296,6 @@ def show_plan(planned: PlanOptions) -> None:
     memory = int(card * 1024) if card else max((each.total_mib for each in cards()), default=0)
     if not memory:
         raise UsageError("nvidia-smi shows no GPU.", hint="Give its memory: --card GB.")
-    if not given("--json"):  # first: they are of use too where a model's shape is not known
-        for preset in fitting(load_presets(resource_dir("swap")), memory / 1024):
-            output.prose(preset.words, "  ")
-        output.say()
     host = int(ram * 1024) if ram else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MIB
     found = plan(
         _sized_model(settings, Role.GENERATOR, planned["generator"]),
@@ -371,8 +363,6 @@ def _show_plan(found: MemoryPlan) -> None:
         ("one of each", lambda fit: f"{fit.needed:,} MiB"),
         ("left", lambda fit: f"{fit.left:,} MiB"),
     )
-    for name, (_, about) in CACHES.items():
-        output.prose(f"{name}: {about}", "  ")
     output.prose(
         "At once: how many whole contexts fit, with their states, while that model is alone on the GPU. All figures are"
         " computed; 2,000 MiB per server is an estimate of what the formulas leave out."

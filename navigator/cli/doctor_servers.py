@@ -14,7 +14,7 @@ from navigator.config.settings import ServerSettings, Settings
 from navigator.lab.speculation.decide import to_look_at
 from navigator.model.errors import NavigatorError
 from navigator.model.states import Role
-from navigator.model.text import plural, safe_line
+from navigator.model.text import plural
 from navigator.setup.files import read_text, sealed, state_of
 from navigator.setup.install import open_to_others, places_of, program_of_unit, unit_state
 from navigator.setup.plan import model_folder, total_bytes, weight_files
@@ -72,7 +72,7 @@ def serving_items(settings: Settings) -> Iterator[Check]:
 
 
 def unit_items(settings: Settings, places: Places) -> Iterator[Check]:
-    """The installed units, what they run, and swap.conf."""
+    """The installed units, and what they run."""
 
     own, on = settings.swap.systemd, places.on
     command = f"navigator swap install{f' --host {on.host}' if on.host else ''}"
@@ -101,9 +101,6 @@ def unit_items(settings: Settings, places: Places) -> Iterator[Check]:
         else:
             yield Check(label, "ok", found)
     yield from _installed_versions(places, (own.generator_unit, own.reviewer_unit))
-    if on.read(places.swap_conf) is None:
-        hint = f"`{command}` writes it; without it model-swap.sh uses its defaults."
-        yield Check("swap.conf", "warn", f"{places.swap_conf} does not exist", hint)
 
 
 def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Check]:
@@ -133,17 +130,12 @@ def _check_files(settings: Settings, role: Role, *, units: bool) -> Iterator[Che
     where = model_folder(server.model, dirs)
     label = f"{role.value} files"
     if files:
-        yield Check(
-            label, "ok", f"{_bytes_words(total_bytes(files))} in {plural(len(files), 'file')}, {where}"
-        )
+        size = f"{total_bytes(files) / 1e9:.1f} GB"
+        yield Check(label, "ok", f"{size} in {plural(len(files), 'file')}, {where}")
     elif units:  # another strategy's server knows where its files are
         hint = "Set model_dirs under [swap] to the folder of your models"
         hint += f", or run `hf download {server.model}`." if "/" in server.model else "."
         yield Check(label, "warn", f"no weight files of {server.model} found", hint)
-
-
-def _bytes_words(count: int) -> str:
-    return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.1f} MB"
 
 
 # Access: who can use the server
@@ -183,8 +175,6 @@ def _vulnerable(label: str, version: str) -> Check:
 
 # The machine that the model servers run on, where it is another one
 
-_SECONDS = 15.0
-
 
 def remote_items(settings: Settings) -> Iterator[Check]:
     """What a swap needs on the other machine. Nothing is started or changed there."""
@@ -199,13 +189,9 @@ def remote_items(settings: Settings) -> Iterator[Check]:
 
 def _items(settings: Settings, there: There) -> Iterator[Check]:
 
-    scope = settings.swap.systemd.scope
     yield from card_items(there)
     yield _script(settings, there, places_of("user", there).scripts or Path())
-    yield from unit_items(settings, places_of(scope, there))
-    if scope == "user":
-        yield from _linger(there)
-    yield from _ports(settings, there)
+    yield from unit_items(settings, places_of(settings.swap.systemd.scope, there))
 
 
 def _script(settings: Settings, there: There, folder: Path) -> Check:
@@ -219,34 +205,4 @@ def _script(settings: Settings, there: There, folder: Path) -> Check:
     packaged = sealed((resource_dir("swap") / "model-swap.sh").read_text("utf-8"))
     if own or text == packaged:
         return Check("swap script", "ok", f"{there.host}:{path}")
-    words = "of another version" if state_of(path, there) == "ours" else "changed since it was installed"
-    return Check("swap script", "warn", f"{there.host}:{path} is {words}", hint)
-
-
-def _linger(there: There) -> Iterator[Check]:
-    """Whether systemd keeps the user's units without a login."""
-    asking = 'loginctl show-user "$(id -un)" --property=Linger --value'
-    done = there.run(("bash", "-c", asking), _SECONDS)
-    said = safe_line(done.out.decode(errors="replace").strip()) if done is not None else ""
-    if said == "yes":
-        yield Check("linger", "ok", f"units on {there.host} run without a login")
-    else:
-        hint = (
-            f"Run `ssh {there.host} loginctl enable-linger`: else the servers end when the connection does."
-        )
-        yield Check(
-            "linger", "warn", f"units on {there.host} need a login ({said or 'loginctl does not say'})", hint
-        )
-
-
-def _ports(settings: Settings, there: There) -> Iterator[Check]:
-
-    done = there.run(("cat", "/proc/net/tcp", "/proc/net/tcp6"), _SECONDS)
-    text = done.out.decode(errors="replace") if done is not None else ""
-    for port in sorted({urlsplit(settings.server(role).base_url).port or 80 for role in ROLES}):
-        others = open_to_others(port, text)
-        if others:
-            hint = "Start the server with --host 127.0.0.1: the tunnel needs no more, and whoever reaches this port can use it."
-            yield Check("access", "warn", f"port {port} of {there.host} is open to the network", hint)
-        elif others is not None:
-            yield Check("access", "ok", f"port {port} of {there.host} is open to that machine only")
+    return Check("swap script", "warn", f"{there.host}:{path} is of another version, or changed", hint)

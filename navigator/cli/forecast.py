@@ -179,8 +179,6 @@ def _tell_steps(steps: tuple[Step, ...], revisions: int) -> None:
 def _measured(reader: Reader, swap: SwapSettings) -> tuple[Figures, str]:
     """Figures, and whose they are in words."""
     figures, names = measured_figures(reader, swap)
-    if not names and reader.rehearsal:
-        return figures, "as published for one 96 GB GPU (nothing simulated yet)"
     if not names:
         return figures, "as published for one 96 GB GPU (nothing measured here yet)"
     missing = "" if len(names) == _FIGURES else "; the rest as published"

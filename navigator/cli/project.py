@@ -36,21 +36,17 @@ def project() -> None:
 
 
 @command(project)
-def check(name: session.ProjectName, *, set_: Annotated[str | None, Value("CMD")] = None) -> None:
+def check(name: session.ProjectName) -> None:
     """Run PROJECT's test command once on its base, in the sandbox, and explain what is missing.
 
     Exit code 0: the tests pass. 1: they fail; proposals are not blamed for that. 3: they could not run, or none ran.
-
-    Args:
-        set_: Save CMD as the project's test command first.
     """
     session.take_config_projects()
     with session.reading() as store:
-        held = store.project(name)
-    tests = (held.check if set_ is None else set_).strip()
+        tests = store.project(name).check.strip()
     if tests:  # they may take minutes
         output.note(f"Running the tests on the base: `{safe_line(tests)}` …")
-    done = session.act(CheckProject(name=name, command=set_))
+    done = session.act(CheckProject(name=name))
     baseline = Baseline.model_validate(done.data["baseline"]) if done.data["baseline"] else None
     output.show(done.data, partial(_show_check, baseline))
     if baseline is None or baseline.outcome is not CheckOutcome.PASSED:
@@ -92,11 +88,7 @@ def _surroundings(found: Result) -> list[str]:
 
 def _show_outcome(found: Result, baseline: Baseline | None) -> None:
     if baseline is None:
-        output.say("– untested: the project has no test command.")
-        proposed, name = found["proposed"], found["project"]
-        seems = f"It seems to be {proposed!r}. " if proposed else ""
-        save = f"navigator project check {name} --set {proposed!r}" if proposed else ""
-        output.say(f"  {seems}Save and try it: {save or f'navigator project check {name} --set CMD'}")
+        output.say(f"– untested. {untested(found['project'], found['proposed'])}")
         return
     mark = {CheckOutcome.PASSED: "✓", CheckOutcome.FAILED: "✗"}.get(baseline.outcome, "–")
     line, _, rest = baseline.detail.partition("\n")
@@ -107,10 +99,6 @@ def _show_outcome(found: Result, baseline: Baseline | None) -> None:
         output.say(f"    and {len(baseline.failures) - _SHOWN} more")
     if baseline.outcome is CheckOutcome.FAILED:
         output.say("  They fail without any proposal: a proposal is blamed only for further failures.")
-        if not baseline.failures:
-            output.say(
-                "  The output names no failing test, so failures of a proposal cannot be compared with these."
-            )
     if baseline.outcome is not CheckOutcome.PASSED:
         output.say(safe_text(rest.strip()))
 

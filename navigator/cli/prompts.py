@@ -14,7 +14,6 @@ from navigator.config.paths import config_path, resource_dir
 from navigator.config.settings import load_settings
 from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.model.errors import ConfigError
-from navigator.model.states import Role
 from navigator.model.text import safe_text
 
 
@@ -75,21 +74,17 @@ def show(name: str) -> None:
 
 
 @command(prompts, "try")
-def try_one(ids: TaskIds, *, prompt: Annotated[str, Value("NAME")] = "", role: Role | None = None) -> None:
+def try_one(ids: TaskIds, *, prompt: Annotated[str, Value("NAME")] = "") -> None:
     """Render a task's prompt with a template and count its tokens. Nothing is sent.
 
     Args:
         prompt: Template to try: a packaged one or your own.
-        role: Role to render the prompt for.
     """
     from navigator.actions.preview import try_prompt
 
     paths, settings, library = state_paths(), load_settings(), _own()
     with reading(paths) as store:
-        trials = [
-            try_prompt(paths, settings, store, library, identifier, name=prompt, role=role)
-            for identifier in ids
-        ]
+        trials = [try_prompt(paths, settings, store, library, one, name=prompt) for one in ids]
     output.show({"trials": trials}, lambda _: list(map(_show_trial, trials)))
 
 

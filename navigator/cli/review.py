@@ -205,19 +205,13 @@ def _redactor(paths: StatePaths, proposals: Sequence[str]) -> Redactor:
 
 
 @command(yes=True)
-def fix(
-    identifier: Annotated[str, Value("P")],
-    *,
-    note: Note = "",
-    tree: Annotated[str, Value("HASH")] = "",
-) -> None:
+def fix(identifier: Annotated[str, Value("P")], *, note: Note = "") -> None:
     """Queue a task that fixes what a review of existing work found, on the branch that holds that work.
 
     Args:
         note: What to add to the findings.
-        tree: Refuse unless the review is of this tree (at least 12 digits).
     """
-    session.carry_out(RequestFix.read({"proposal": identifier, "note": note, "tree": tree}))
+    session.carry_out(RequestFix.read({"proposal": identifier, "note": note}))
 
 
 @click.group(cls=Commands)

@@ -163,8 +163,6 @@ def _roles(
             f"{safe_line(writes.model)} does both. It reviews your work as any model would. Its reviews of what it wrote itself"
             " are marked self-reviewed, because it misses its own mistakes."
         )
-        if asks and not (generator and reviewer):
-            click.confirm("May one model do both?", default=True, abort=True, err=True)
     return writes, reviews
 
 
@@ -212,12 +210,9 @@ def _say_contexts(context: int | None, pick: Pick) -> None:
             " context_tokens in the settings if it has fewer."
         )
     elif context < SMALL_CONTEXT:
-        how = {
-            "Ollama": "Restart it with OLLAMA_CONTEXT_LENGTH=32768: it cuts longer prompts without saying so.",
-            "llama.cpp": "Restart it with --ctx-size 32768, times the number of its slots.",
-        }.get(pick.server.name, "Load it with a longer one.")
         _tell(
-            f"! The model has a context of {context:,} tokens, too short for most changes. {how} Then run setup again."
+            f"! The model has a context of {context:,} tokens, too short for most changes. Load it with a longer one (Ollama:"
+            " OLLAMA_CONTEXT_LENGTH=32768; llama.cpp: --ctx-size 32768, times the number of its slots), then run setup again."
         )
 
 
@@ -308,10 +303,4 @@ def check() -> None:
         if settings.source
         else f"There is no settings file at {config_path()}; all defaults apply. `navigator setup` writes one."
     )
-    if strategy is None:
-        listed = ", ".join(strategy_names())
-        written += (
-            "\nNo swap strategy is set: `navigator setup` finds one, or set strategy under [swap] to one of "
-            f"{listed}."
-        )
     output.show({"file": settings.source, "sound": True}, lambda _: output.say(written))

@@ -191,8 +191,7 @@ def _write_page(file: Path, moment: str) -> None:
     try:
         write_new(file, page.encode())
     except OSError as error:
-        missing = not file.parent.exists()
-        hint = f"Make its folder first: `mkdir -p {file.parent}`." if missing else "Choose another place."
+        hint = "Choose a folder that exists and that you may write to."
         raise UsageError(f"{file} cannot be written: {error.strerror}.", hint=hint) from error
     output.say(f"Wrote {file}.")
 

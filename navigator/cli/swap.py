@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 import time
 from contextlib import suppress
@@ -14,7 +13,7 @@ import click
 
 from navigator.actions.wire import NoConductor
 from navigator.cli import output
-from navigator.cli.command import Commands, Value, command, given
+from navigator.cli.command import Commands, Value, command
 from navigator.cli.session import (
     confirmed,
     live_status,
@@ -27,9 +26,8 @@ from navigator.cli.status import swapping
 from navigator.config.settings import load_settings
 from navigator.config.settings import time_scale as scale_of
 from navigator.engine.following import ConductorClient
-from navigator.figures.intervals import percent_of
 from navigator.model.errors import Conflict
-from navigator.model.models import Swap, age_seconds, utc_now
+from navigator.model.models import Swap, utc_now
 from navigator.model.states import LOOP_TASK_STATES, CanaryOutcome, Role
 from navigator.model.text import SIMULATED, plural
 
@@ -81,20 +79,10 @@ def status() -> None:
         "swapping_to": now.get("swapping_to"),
         "wanted": now.get("wanted"),
         "given_up": now.get("given_up", {}),
-        "last_known": _last_known(paths),
         "servers": looks,
         "gpu": found_cards,
     }
     output.show(document, _show_status)
-
-
-def _last_known(paths: StatePaths) -> dict[str, Any] | None:
-    """The role last recorded as resident, and how long ago; None before the first record."""
-    with reading(paths) as store:
-        at, noted = store.newest_event("resident")
-    if not at:
-        return None
-    return {"role": noted.get("role") or None, "at": at, "age_seconds": round(age_seconds(at), 1)}
 
 
 def _show_status(document: dict[str, Any]) -> None:
@@ -104,17 +92,10 @@ def _show_status(document: dict[str, Any]) -> None:
         ready = [server["role"] for server in servers if server["state"] == "ready"]
         held = "both" if {"generator", "reviewer"} <= set(ready) else ", ".join(ready) or "nothing"
     output.say(f"resident: {held} (strategy {document['strategy']})")
-    known = document["last_known"]
-    if document["resident"] is None and known and known["role"]:
-        output.say(f"last known: {known['role']}, {output.duration(known['age_seconds'])} ago")
     if document["swapping_to"]:
         output.say(swapping(document["swapping_to"], document["resident"]))
     elif document["wanted"]:
         output.say(f"{document['wanted']} loads when current work finishes")
-    for role, reason in document["given_up"].items():
-        output.say(
-            f"{role} is disabled after repeated failures: {reason} `navigator swap to {role}` tries again."
-        )
     output.table(
         servers,
         ("role", lambda server: server["role"]),
@@ -147,15 +128,13 @@ def to(role: _Loaded) -> None:
     if role == "none":
         _rest()
         return
-    paths, embedded = state_paths(), False
+    paths = state_paths()
     try:
         made = asyncio.run(_through_conductor(paths, Role(role)))
     except NoConductor:
         with locked_dependencies(paths, time_scale=scale_of(None)) as deps:
-            made, embedded = asyncio.run(swap_alone(deps, Role(role))), deps.strategy.embedded
+            made = asyncio.run(swap_alone(deps, Role(role)))
     output.show(made, _say_ended)
-    if embedded:
-        output.note("The rehearsal's server stopped with this command.")
     if made.outcome != "done":
         sys.exit(1)
 
@@ -284,7 +263,7 @@ def _say_ended(made: Swap | SwapResult) -> None:
 
 @command()
 def log() -> None:
-    """List the 20 newest swaps: phases in seconds, why one failed, and how much of the weights was in memory."""
+    """List the 20 newest swaps: phases in seconds, and why one failed."""
     with reading() as store:
         found, rehearsal = store.swaps(20), store.rehearsal
     output.show({"swaps": found, "rehearsal": rehearsal}, lambda _: _show_log(found))
@@ -303,10 +282,6 @@ def _show_log(found: list[Swap]) -> None:
         ),
         ("s", lambda made: "" if made.made_by == "outside" else f"{made.seconds:.2f}"),
         ("outcome", _outcome_words),
-        (
-            "warm",
-            lambda made: f"{percent_of(made.warm_bytes / made.weight_bytes)}%" if made.weight_bytes else "",
-        ),
         ("phases", _phases),
         ("meanwhile", lambda made: "  ".join(f"{work} {s:.2f}" for work, s in made.filled_with.items())),
     )
@@ -325,15 +300,14 @@ def _outcome_words(made: Swap) -> str:
 # Swaps to and fro while nothing waits, and the table of what they took
 
 COMPLETE = "complete"
-_STOPPED = "you stopped it"
 
 
 @command(yes=True)
 def measure(*, n: Annotated[int, Value(type=click.IntRange(1, 1000))] = 30) -> None:
     """Swap to the reviewer and back, again and again, and print count, mean, median and P95.
 
-    Only while no task waits and no conductor runs. It ends on the model that was loaded at the start; Ctrl-C ends it after the
-    swap in progress. Every swap is recorded as any other.
+    Only while no task waits and no conductor runs. It ends on the model that was loaded at the start. Every swap is recorded as
+    any other.
 
     Args:
         n: Swaps in each direction.
@@ -358,23 +332,12 @@ def measure(*, n: Annotated[int, Value(type=click.IntRange(1, 1000))] = 30) -> N
             with deps.store.transaction() as tx:
                 tx.set_meta("resident", "")
     _show_swaps(paths, newest, n, ended)
-    if strategy.embedded:
-        output.note("The rehearsal's server stopped with this command.")
-    if ended not in (COMPLETE, _STOPPED):
+    if ended != COMPLETE:
         sys.exit(1)
 
 
 async def _measured(deps: Dependencies, round_trips: int) -> str:
     """Make the swaps; returns why they ended. The model that was loaded before is loaded again."""
-    stop = asyncio.Event()
-
-    def interrupted() -> None:
-        stop.set()
-        output.note("Stopping after this swap.")
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, interrupted)
-    ended = COMPLETE
     try:
         home = await deps.strategy.resident()
         first = [] if home else [Role.GENERATOR]
@@ -384,19 +347,14 @@ async def _measured(deps: Dependencies, round_trips: int) -> str:
         for made, role in enumerate(goal, 1):
             swap = await swap_alone(deps, role, stays=True)
             words = "" if swap.outcome == "done" else f", {swap.outcome}: {swap.reason}"
-            if not given("--json"):
-                output.note(f"{made} of {len(goal)}: to the {role.value} in {swap.seconds:.1f} s{words}")
+            output.note(f"{made} of {len(goal)}: to the {role.value} in {swap.seconds:.1f} s{words}")
             if swap.outcome != "done":
-                ended = f"a swap failed: {swap.reason}"
-            elif stop.is_set() and made < len(goal):
-                ended = _STOPPED
-            if ended != COMPLETE:
                 if await deps.strategy.resident() is not home:
                     await swap_alone(deps, home, stays=True)
-                break
+                return f"a swap failed: {swap.reason}"
     finally:
         await deps.close()
-    return ended
+    return COMPLETE
 
 
 def _show_swaps(paths: StatePaths, newest: int, asked: int, ended: str) -> None:

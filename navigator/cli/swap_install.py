@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from navigator.cli import output
-from navigator.cli.command import Value, command, given
+from navigator.cli.command import command, given
 from navigator.cli.session import confirmed
 from navigator.config.paths import config_path, resource_dir
 from navigator.model.errors import MissingPart, UsageError
-from navigator.model.states import Role
 from navigator.model.text import plural
 from navigator.setup.files import action_for, refuse_others, shown_diff
-from navigator.setup.install import (
-    Places,
-    Removal,
-    carry_out,
-    places_of,
-    reload_systemd,
-    take_back,
-    user_places,
-)
+from navigator.setup.install import Places, carry_out, places_of, reload_systemd, user_places
 from navigator.setup.profiles import load_profile, profile_names
 from navigator.setup.render import Servers, commands, render, settings_snippet
 
@@ -42,10 +32,8 @@ def install(
     profile: str | None = None,
     host: str | None = None,
     sglang: str | None = None,
-    model: Annotated[tuple[str, ...], Value("ROLE=PATH")] = (),
     sleep: bool = False,
     overwrite: bool = False,
-    uninstall: bool = False,
     dry_run: bool = False,
 ) -> None:
     """Write the model servers' units, their keys and swap.conf, after showing them and asking.
@@ -54,22 +42,19 @@ def install(
         profile: A packaged pair of models, or the path of a .toml file.
         host: Install on another machine, by ssh: a name that ssh knows, or user@host.
         sglang: SGLang's virtual environment, or its python.
-        model: Folder of a role's model.
         sleep: Set up servers that both stay up (strategy sleep).
         overwrite: Also overwrite files that were changed, or not written by Navigator.
-        uninstall: Remove the files that are unchanged since they were written.
         dry_run: Show the changes without writing them.
     """
     places = user_places() if host is None else _places_on(host)
-    if uninstall:
-        _uninstall(places, dry_run=dry_run)
-        return
-
     data = resource_dir("swap")
-    pair = load_profile(profile or _fitting_profile(data / "profiles", places), data / "profiles")
+    if profile is None:
+        listed = ", ".join(profile_names(data / "profiles"))
+        raise UsageError("No profile is named.", hint=f"Use --profile NAME. Profiles: {listed}.")
+    pair = load_profile(profile, data / "profiles")
     source = _flag_source(data / "flags" / "list_flags.py", sglang, places)
     python, known = source.installed.python, source.table()
-    wanted = Servers(pair, places, python, known, data / "units", models=_models(model), asleep=sleep)
+    wanted = Servers(pair, places, python, known, data / "units", asleep=sleep)
     left_out = _checked(wanted, source)
     files = render(wanted)
     changes = [planned for planned in files if action_for(planned) != "same"]
@@ -111,21 +96,6 @@ def _places_on(host: str) -> Places:
     return places_of("user", There(connection))
 
 
-def _fitting_profile(folder: Path, places: Places) -> str:
-    """The profile for the machine's largest GPU that is not larger than it."""
-    from navigator.swap.gpu import cards
-
-    profiles = [load_profile(name, folder) for name in profile_names(folder)]
-    memory = max((card.total_mib for card in cards(places.on)), default=0)
-    # Cards of one size differ by some hundred MiB.
-    fitting = [each for each in profiles if each.gpu_mib <= memory * 1.02]
-    if not fitting:
-        seen = f"none fits a GPU of {memory} MiB" if memory else "nvidia-smi shows no GPU to choose one by"
-        listed = "; ".join(f"{each.name} ({each.about})" for each in profiles)
-        raise UsageError(f"No profile is named, and {seen}.", hint=f"Use --profile NAME. Profiles: {listed}.")
-    return max(fitting, key=lambda each: each.gpu_mib).name
-
-
 def _flag_source(program: Path, named: str | None, places: Places) -> FlagSource:
     """The SGLang that the units will run, which says what its flags are."""
     from navigator.setup.sglang_flags import FlagSource, find_sglang
@@ -141,18 +111,6 @@ def _flag_source(program: Path, named: str | None, places: Places) -> FlagSource
         )
     output.note(f"Asking SGLang {found.version} at {found.python} for its flags …")
     return FlagSource(found, program)
-
-
-def _models(given: Iterable[str]) -> dict[Role, str]:
-    found = {}
-    for each in given:
-        role, _, path = each.partition("=")
-        if role not in ("generator", "reviewer") or not path:
-            raise UsageError(
-                f"--model {each} is not ROLE=PATH.", hint="For example --model reviewer=/models/qwen"
-            )
-        found[Role(role)] = path
-    return found
 
 
 def _checked(wanted: Servers, source: FlagSource) -> list[str]:
@@ -202,25 +160,3 @@ def _say_next(wanted: Servers, document: dict[str, Any]) -> None:
     elif shutil.which("loginctl"):
         output.note("To keep the servers running after you log out: loginctl enable-linger")
     output.note("Next: navigator swap to generator")
-
-
-def _uninstall(places: Places, *, dry_run: bool) -> None:
-    def there(*, dry_run: bool) -> list[Removal]:
-        return [each for each in take_back(places, dry_run=dry_run) if each.action != "absent"]
-
-    found, failed = there(dry_run=True), ""
-    if not given("--json"):
-        for each in found:
-            words = f": {each.reason}" if each.reason else ""
-            output.say(f"{'remove' if each.action == 'removed' else 'keep':<8}{each.path}{words}")
-        if not found:
-            output.say("No installation found.")
-    if found and not dry_run:
-        confirmed("Remove these files?")
-        found, failed = there(dry_run=False), reload_systemd(places)
-    if given("--json"):
-        output.print_json({"files": found, "dry_run": dry_run, "reload": failed})
-    elif failed:
-        output.note(f"systemd did not reload: {failed}.")
-    if failed or any(each.action == "kept" for each in found):
-        sys.exit(1)

@@ -25,9 +25,6 @@ from navigator.sheet.writing import (
 )
 from navigator.store.lock import read_holder
 
-_LARGEST_FILE = 4 << 20
-"""Bytes of a file of tasks."""
-
 _DETAIL = 120
 """Characters of an event's details that are shown."""
 
@@ -101,11 +98,7 @@ def _from_file(source: Path) -> list[dict[str, Any]]:
         UsageError: the file cannot be read, or has none.
     """
     try:
-        with source.open("rb") as stream:
-            content = stream.read(_LARGEST_FILE + 1)
-        if len(content) > _LARGEST_FILE:
-            raise UsageError(f"{source} has more than {_LARGEST_FILE >> 20} MiB.")
-        document = read_toml(content.decode())
+        document = read_toml(source.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"{source} cannot be read: {error.strerror}.") from error
     except ValueError as error:

@@ -41,7 +41,7 @@ _FORMAT = "2"
 NO_TEST_RAN = "no test ran"
 _NOTHING_FOUND = (
     "The command ran, and its own output says that it found no test to run. Give the project the one that runs its tests: "
-    "`navigator project check NAME --set CMD`."
+    "`navigator project set NAME --check CMD`."
 )
 
 _READING = 20.0

@@ -19,6 +19,12 @@ from navigator.swap.machine import HERE, Machine
 State = Literal["absent", "ours", "changed", "foreign"]
 """ours: the checksum fits. changed: it does not fit. foreign: there is none."""
 
+OTHERS: dict[State, str] = {
+    "changed": "was changed since Navigator wrote it",
+    "foreign": "was not written by Navigator",
+}
+"""Why a file is left as it is."""
+
 Action = Literal["create", "change", "same"]
 
 _SEAL = patterns.compile(
@@ -106,13 +112,7 @@ def refuse_others(files: list[PlannedFile]) -> None:
         # A plain key file has no checksum line; an existing one is kept, so only its mode can change.
         if not _SEAL.match(planned.content) or action_for(planned) != "change":
             continue
-        state = state_of(planned.path, planned.on)
-        if state in ("changed", "foreign"):
-            words = (
-                "was changed since Navigator wrote it"
-                if state == "changed"
-                else "was not written by Navigator"
-            )
+        if words := OTHERS.get(state_of(planned.path, planned.on)):
             raise Conflict(
                 f"{planned.path} {words}.",
                 hint="Move your change into a drop-in (`systemctl edit`), or overwrite the file with --overwrite.",
@@ -125,7 +125,7 @@ def write(planned: PlannedFile) -> None:
     planned.on.write(planned.path, planned.content.encode(), planned.mode, folder_mode)
 
 
-def remove_empty(folder: Path, on: Machine = HERE) -> None:
+def remove_empty(folder: Path) -> None:
     """Remove a folder if it is empty."""
     with contextlib.suppress(OSError):
-        on.remove(folder)
+        folder.rmdir()

@@ -14,7 +14,7 @@ from navigator.git.hook import HookRefused, hook_state, remove_hook
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
 from navigator.sandbox.folders import SET_ASIDE, remove, used_bytes
-from navigator.setup.install import take_back, user_places
+from navigator.setup.install import take_back
 from navigator.store.reads.reader import Reader
 
 KINDS = ("hooks", "branches", "units", "settings", "state")
@@ -51,7 +51,7 @@ def made_here(
             *_hook(facts),
             *_branches(facts, project, reader.landed_commits(project.id) if reader else ()),
         ]
-    for one in take_back(user_places(), dry_run=True):
+    for one in take_back(dry_run=True):
         if one.action != "absent":
             found.append(Trace("units", str(one.path), partial(_unit, one.path), kept=one.reason))
     if (settings := config_path()).exists():
@@ -68,7 +68,7 @@ def _settings(path: Path) -> None:
 
 def _unit(path: Path) -> None:
     """All units at once: a second time there is nothing left."""
-    done = {one.path: one for one in take_back(user_places())}
+    done = {one.path: one for one in take_back()}
     if path in done and done[path].action == "kept":
         raise NavigatorError(f"It {done[path].reason}.")
 

@@ -13,7 +13,7 @@ from navigator.model import patterns
 from navigator.model.errors import Conflict, MissingPart
 from navigator.model.states import Role
 from navigator.model.text import safe_line
-from navigator.setup.files import PlannedFile, action_for, read_text, remove_empty, state_of, write
+from navigator.setup.files import OTHERS, PlannedFile, action_for, read_text, remove_empty, state_of, write
 from navigator.swap.machine import HERE, Machine, There
 
 Scope = Literal["user", "system"]
@@ -147,11 +147,6 @@ def reload_systemd(places: Places) -> str:
     return _systemctl(places, "daemon-reload")
 
 
-def running_units(places: Places) -> list[str]:
-    """The units of the installation that are running; [] also if systemd cannot be asked."""
-    return [unit for unit in SERVER_UNITS.values() if unit_state(places, unit) in _RUNS]
-
-
 def unit_state(places: Places, unit: str) -> str:
     """systemd's state of a unit: active, inactive, failed …; "unknown" if it does not answer."""
     done = places.on.run([*places.systemctl, "is-active", unit], _SYSTEMCTL_SECONDS)
@@ -159,60 +154,54 @@ def unit_state(places: Places, unit: str) -> str:
     return safe_line(said[0]) if said else "unknown"
 
 
-def take_back(places: Places, *, dry_run: bool = False) -> list[Removal]:
-    """Remove the files of an installation that are unchanged.
+def take_back(*, dry_run: bool = False) -> list[Removal]:
+    """Remove the files of the installation on this machine that are unchanged, and have systemd reload.
 
     Raises:
         Conflict: a unit still runs.
     """
-    running = running_units(places)
+    places = user_places()
+    running = [unit for unit in SERVER_UNITS.values() if unit_state(places, unit) in _RUNS]
     if running and not dry_run:
         raise Conflict(
             f"{', '.join(running)} is still running.",
             hint=f"Stop it first: {' '.join([*places.systemctl, 'stop', *running])}",
         )
     # The two plain key files have no checksum line: they are ours if the file that has one holds the same keys.
-    ours = _keys_in(places)
-    bare = {places.api_key, places.admin_key}
-    paths = [places.unit(name) for name in SERVER_UNITS.values()]
-    paths.append(places.swap_conf)
-    paths += [places.scripts / name for name in SCRIPTS] if places.scripts else []
-    removals = [
-        _remove(path, places.on, ours if path in bare else None, dry_run=dry_run)
-        for path in [*paths, *sorted(bare), places.server_keys]
-    ]
-    removals.append(_remove(places.keys_env, HERE, None, dry_run=dry_run))
-    if not dry_run:
-        for folder in filter(None, (places.scripts, places.keys, places.config)):
-            remove_empty(folder, places.on)
-        remove_empty(places.keys_env.parent)
+    ours = _keys_in(places.server_keys)
+    sealed = [*map(places.unit, SERVER_UNITS.values()), places.swap_conf]
+    removals = [_remove(path, None, dry_run=dry_run) for path in sealed]
+    removals += [_remove(path, ours, dry_run=dry_run) for path in (places.admin_key, places.api_key)]
+    removals += [_remove(path, None, dry_run=dry_run) for path in (places.server_keys, places.keys_env)]
+    if not dry_run and any(one.action == "removed" for one in removals):
+        remove_empty(places.keys)
+        remove_empty(places.config)
+        reload_systemd(places)
     return removals
 
 
-def _remove(path: Path, on: Machine, keys: frozenset[str] | None, *, dry_run: bool) -> Removal:
+def _remove(path: Path, keys: frozenset[str] | None, *, dry_run: bool) -> Removal:
     if keys is None:
-        state = state_of(path, on)
+        state = state_of(path)
     else:
-        text = read_text(path, on)
+        text = read_text(path)
         state = "absent" if text is None else "ours" if text.strip() in keys else "changed"
     if state == "absent":
         return Removal(path, "absent")
-    if state != "ours":
-        words = "changed since Navigator wrote it" if state == "changed" else "not written by Navigator"
-        return Removal(path, "kept", words)
+    if state in OTHERS:
+        return Removal(path, "kept", OTHERS[state])
     if not dry_run:
         try:
-            on.remove(path)
+            path.unlink()
         except OSError as error:
             return Removal(path, "kept", f"cannot be removed: {error.strerror}")
     return Removal(path, "removed")
 
 
-def _keys_in(places: Places) -> frozenset[str]:
-    path = places.server_keys
-    if state_of(path, places.on) != "ours":
+def _keys_in(path: Path) -> frozenset[str]:
+    if state_of(path) != "ours":
         return frozenset()
-    text = read_text(path, places.on) or ""
+    text = read_text(path) or ""
     return frozenset(patterns.findall(r'^[a-z-]+: "([^"]+)"$', text, flags=patterns.MULTILINE))
 
 
@@ -231,18 +220,12 @@ _FLAG = patterns.compile(r"(--[a-z][\w-]*)(?:[ =]+(\"(?:[^\"\\]|\\.)*\"|-?[^\s\\
 _EXEC = patterns.compile(r"^ExecStart=((?:\\\n|[^\n])*)", patterns.MULTILINE)
 
 
-def open_to_others(port: int, text: str | None = None) -> bool | None:
-    """Whether something listens on `port` at an address that is not the loopback; None if nothing listens.
-
-    Args:
-        port: the TCP port.
-        text: the kernel's lists of sockets, as /proc/net/tcp and tcp6 have them; those of this machine where None.
-    """
-    lines = text.splitlines() if text is not None else []
-    if text is None:
-        for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
-            with contextlib.suppress(OSError):
-                lines += table.read_text().splitlines()
+def open_to_others(port: int) -> bool | None:
+    """Whether something listens on a TCP port at an address that is not the loopback; None if nothing listens."""
+    lines: list[str] = []
+    for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
+        with contextlib.suppress(OSError):
+            lines += table.read_text().splitlines()
     found: bool | None = None
     for line in lines:
         with contextlib.suppress(ValueError, IndexError):  # a heading

@@ -97,12 +97,13 @@ def _full_layers(config: dict[str, Any], layers: int) -> int:
 
 
 CACHES = {
-    "16-bit": (16.0, "every engine's default"),
-    "fp8": (8.0, "SGLang and vLLM; not advised for checkpoints without scales"),
-    "q8_0": (8.5, "llama.cpp: blocks of 32 with a 16-bit scale"),
-    "q4_0": (4.5, "llama.cpp: blocks of 32 with a 16-bit scale"),
+    "16-bit": 16.0,
+    "fp8": 8.0,
+    "q8_0": 8.5,
+    "q4_0": 4.5,
 }
-"""Ways to keep keys and values: bits an element, and what to know of it."""
+"""Ways to keep keys and values, with bits an element: every engine's default; SGLang and vLLM; llama.cpp, in blocks of 32 with a
+16-bit scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ def plan(generator: Sized, reviewer: Sized, *, card: int, ram: int, tokens: int)
 
 def _fit(generator: Sized, reviewer: Sized, card: int, tokens: int, cache: str) -> Fit:
     pair = (generator, reviewer)
-    contexts = [model.context_mib(tokens, CACHES[cache][0]) for model in pair]
+    contexts = [model.context_mib(tokens, CACHES[cache]) for model in pair]
     each = [context + model.states_mib for context, model in zip(contexts, pair, strict=True)]
     room = [card - OUTSIDE_MIB - model.weights_mib for model in pair]
     at_once = [max(0, free // one) for free, one in zip(room, each, strict=True)]
@@ -254,18 +255,13 @@ def model_folder(model: str, model_dirs: Iterable[str] = ()) -> Path | None:
 
 
 def _snapshot(repository: Path) -> Path | None:
-    """The snapshot that `main` names, else the newest one."""
+    """The snapshot that `main` names, as the servers choose it."""
     try:
         named = (repository / "refs" / "main").read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
-        named = ""
-    if patterns.fullmatch(r"[0-9a-f]{40}", named) and (repository / "snapshots" / named).is_dir():
-        return repository / "snapshots" / named
-    try:
-        found = [entry for entry in (repository / "snapshots").iterdir() if entry.is_dir()]
-        return max(found, key=lambda entry: entry.stat().st_mtime, default=None)
-    except OSError:
         return None
+    found = repository / "snapshots" / named
+    return found if patterns.fullmatch(r"[0-9a-f]{40}", named) and found.is_dir() else None
 
 
 def weight_files(model: str, model_dirs: Iterable[str] = ()) -> list[Path]:

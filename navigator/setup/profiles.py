@@ -84,13 +84,9 @@ def load_profile(name: str, folder: Path) -> ModelPair:
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}.", hint="Correct the file.") from error
     try:
-        return ModelPair(name=path.stem, **table)
+        return ModelPair.model_validate(table | {"name": path.stem})
     except ValidationError as error:
         raise ConfigError(f"{path}: {first_misfit(error)}.", hint="Correct the file.") from error
-    except TypeError as error:
-        raise ConfigError(
-            f"{path}: {error}.", hint="Remove `name`: the file's name is the profile's."
-        ) from error
 
 
 BASIS = "Reported by others, not measured here"

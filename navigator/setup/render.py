@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,6 @@ class Servers:
         python: of SGLang's environment.
         known: the flags of that SGLang.
         templates: the folder with the unit templates.
-        models: the folder of a role's model, if its name does not say it.
         asleep: both servers stay up and share the memory in turns (strategy `sleep`).
     """
 
@@ -45,7 +44,6 @@ class Servers:
     python: Path
     known: FlagTable
     templates: Path
-    models: dict[Role, str] = field(default_factory=dict)
     asleep: bool = False
 
 
@@ -55,7 +53,6 @@ def commands(wanted: Servers) -> dict[Role, Command]:
         role: server_command(
             wanted.profile.role(role),
             wanted.known,
-            model_path=wanted.models.get(role, ""),
             key_file=str(wanted.places.server_keys),
             asleep=wanted.asleep,
         )
@@ -239,7 +236,6 @@ def server_command(
     server: ModelProfile,
     known: FlagTable,
     *,
-    model_path: str = "",
     key_file: str = "",
     asleep: bool = False,
 ) -> Command:
@@ -248,7 +244,6 @@ def server_command(
     Args:
         server: the profile.
         known: the flags of the SGLang that will run it.
-        model_path: the model's folder, if its name does not say it.
         key_file: the YAML file with both keys; "" starts a server without keys.
         asleep: both servers stay up and share the memory in turns.
 
@@ -256,7 +251,7 @@ def server_command(
         MissingPart: this SGLang lacks a flag that the profile cannot do without.
     """
     fixed: Wanted = {
-        "--model-path": model_path or server.model,
+        "--model-path": server.model,
         "--served-model-name": server.model,
         "--port": str(server.port),
         "--context-length": str(server.context_tokens),

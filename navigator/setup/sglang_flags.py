@@ -147,14 +147,10 @@ def _run_program(installed: Installed, program: Path, question: str) -> dict[str
         words = ["bash", "-c", 'cd / && exec "$@"', "navigator", words[0], "-c", program.read_text("utf-8")]
     offline = {"HF_HUB_OFFLINE": "1"}
     done = installed.on.run(words, _ASK_SECONDS, given=question.encode(), variables=offline)
-    if done is None:
-        raise MissingPart(
-            f"SGLang {installed.version} did not list its flags within {_ASK_SECONDS:g} seconds.", hint=hint
-        )
-    said = _marked(done.out)
-    if done.code != 0 or said is None:
-        words = done.err.decode(errors="replace").strip().splitlines()
-        last = safe_line(words[-1]) if words else f"exit code {done.code}"
+    said = _marked(done.out) if done is not None else None
+    if done is None or done.code != 0 or said is None:
+        words = done.err.decode(errors="replace").split("\n") if done is not None else []
+        last = next((safe_line(line) for line in reversed(words) if line.strip()), "it did not answer")
         raise MissingPart(f"SGLang {installed.version} does not list its flags: {last}", hint=hint)
     answer: dict[str, Any] = read_json(said)
     return answer

@@ -165,7 +165,7 @@ class AddProjectsScreen(NavScreen):
             words = (
                 f"{plural(len(added), 'project')} added. {self.app.keymap.shown('go.compose')} writes a task."
             )
-            how = "set it with `navigator project check NAME --set CMD`."
+            how = "set it with `navigator project set NAME --check CMD`."
             self.app.toast(f"{words} {bare} without a test command: {how}" if bare else words)
             self.dismiss(None)
         else:

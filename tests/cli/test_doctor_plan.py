@@ -127,5 +127,5 @@ def test_the_command_says_what_it_does_not_know(alone: Command) -> None:
     assert "config.json" in unknown.stderr
     assert "Add --plan." in alone.run("doctor", "--card", "96", code=2).stderr
     said = alone.run("doctor", "--plan", "--card", "96", "--ram", "128").stdout
-    assert "q8_0: llama.cpp" in said
+    assert "q8_0" in said
     assert 'strategy = "sleep"' in said

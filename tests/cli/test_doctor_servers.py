@@ -60,13 +60,13 @@ def test_no_files_and_an_unknown_model(folder: Path) -> None:
 def test_the_files_that_are_there_and_a_unit_of_somebody_else(folder: Path) -> None:
     model = folder / "models" / "Qwen" / "big"
     model.mkdir(parents=True)
-    (model / "model.safetensors").write_bytes(bytes(2_000_000))
+    (model / "model.safetensors").write_bytes(bytes(50_000_000))
     units = folder / "config" / "systemd" / "user"
     units.mkdir(parents=True)
     unit = units / "navigator-generator.service"
     unit.write_text("[Service]\nExecStart=/bin/sh -m sglang.launch_server \n")
     items = served(settings(folder, model="Qwen/big"))
-    assert items["generator files"].found == f"2.0 MB in 1 file, {model}"
+    assert items["generator files"].found == f"0.1 GB in 1 file, {model}"
     assert "not written by Navigator" in items["generator unit"].found
     unit.write_text("[Service]\nExecStart=/absent/python -m sglang.launch_server\n")
     assert served(settings(folder))["generator unit"].state == "missing"

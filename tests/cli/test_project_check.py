@@ -23,8 +23,8 @@ def add(command: Command, repository: Path, right: int = 2, check: str = "") -> 
 def test_without_a_command_one_is_proposed_and_nothing_is_run(command: Command, repository: Path) -> None:
     add(command, repository)
     done = command.run("project", "check", "thing", code=3)
-    assert "no test command" in done.stdout
-    assert "--set 'python3 -m unittest discover -s tests'" in done.stdout
+    assert "No test command" in done.stdout
+    assert "project set thing --check 'python3 -m unittest discover -s tests'" in done.stdout
     document = command.json("project", "check", "thing", code=3)
     assert document["proposed"] == "python3 -m unittest discover -s tests" and document["baseline"] is None
 
@@ -33,7 +33,8 @@ def test_without_a_command_one_is_proposed_and_nothing_is_run(command: Command, 
 @needs_sandbox
 def test_a_command_is_kept_and_tried(command: Command, repository: Path) -> None:
     add(command, repository)
-    document = command.json("project", "check", "thing", "--set", "python3 -m unittest discover -s tests")
+    command.run("project", "set", "thing", "--check", "python3 -m unittest discover -s tests")
+    document = command.json("project", "check", "thing")
     assert document["baseline"]["outcome"] == "passed" and document["baseline"]["detail"] == "1 passed"
     assert document["sandbox"]["works"] is True
     shown = command.run("project", "check", "thing").stdout
@@ -47,10 +48,9 @@ def test_it_says_what_it_runs_before_it_does(command: Command, repository: Path)
     assert command.run("project", "check", "thing").stderr.endswith(
         "Running the tests on the base: `true` …\n"
     )
-    done = command.run("project", "check", "thing", "--set", "exit 0", "--json")
-    assert done.stderr.endswith("Running the tests on the base: `exit 0` …\n")
-    assert command.run("project", "check", "thing", "--set", "", code=3).stderr.count("Running") == 0
-    absent = command.run("project", "check", "thign", "--set", "true", code=2)
+    command.run("project", "set", "thing", "--check", "")
+    assert command.run("project", "check", "thing", code=3).stderr.count("Running") == 0
+    absent = command.run("project", "check", "thign", code=2)
     assert "thing" in absent.stderr and "Running" not in absent.stderr
 
 
@@ -63,8 +63,9 @@ def test_a_command_that_finds_no_test_has_passed_nothing(command: Command, repos
     git(repository, "commit", "-q", "-m", "A test")
     command.run("project", "add", str(repository), "--name", "thing")
     assert command.json("project", "check", "thing", code=3)["proposed"] == "python -m pytest -q"
-    done = command.run("project", "check", "thing", "--set", "python3 -m unittest discover", code=3)
-    assert "– untested: no test ran" in done.stdout and "--set CMD" in done.stdout
+    command.run("project", "set", "thing", "--check", "python3 -m unittest discover")
+    done = command.run("project", "check", "thing", code=3)
+    assert "– untested: no test ran" in done.stdout and "--check CMD" in done.stdout
     assert "tests on the base: untested: no test ran" in command.run("project", "show", "thing").stdout
 
 

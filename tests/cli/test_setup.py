@@ -204,16 +204,6 @@ def test_presets_say_whose_figures_they_are() -> None:
     assert fitting(presets, 8) == ()
 
 
-def test_a_plan_names_what_others_run_on_such_a_card(fresh: Command) -> None:
-    fresh.config.parent.mkdir()
-    fresh.config.touch()
-    said = fresh.run("doctor", "--plan", "--card", "96", "--ram", "128").stdout
-    assert "gpt-oss-120b" in said and BASIS in said
-    fresh.config.write_text('[generator]\nmodel = "qwen3-coder:30b"\n')
-    unknown = fresh.run("doctor", "--plan", "--card", "24", "--ram", "64", code=2)
-    assert "Qwen3.8-27B" in unknown.stdout and "qwen3-coder:30b is not known" in unknown.stderr
-
-
 def test_doctor_says_where_a_context_is_shorter_than_the_settings(fresh: Command) -> None:
     with serving(Box("ollama", (SMALL,))) as box:
         fresh.run("setup", "--server", box.url, "--generator", SMALL, "--reviewer", SMALL, "--yes")

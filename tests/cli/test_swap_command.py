@@ -40,7 +40,6 @@ def test_alone_a_swap_tells_its_phases_and_is_kept(command: Command) -> None:
     seen = command.json("swap", "status")
     assert (seen["resident"], seen["conductor"], seen["strategy"]) == (None, False, "rehearsal")
     assert [server["state"] for server in seen["servers"]] == ["not_loaded", "not_loaded"]
-    assert seen["last_known"]["role"] is None
 
 
 @pytest.mark.usefixtures("conductor")
@@ -93,7 +92,6 @@ def test_history_and_figures(command: Command) -> None:
     log = command.run("swap", "log").stdout
     assert "went back: no memory" in log
     assert "externally" in log
-    assert "100%" in log
 
 
 def test_a_model_that_is_asked_whether_it_is_well_is_not_being_swapped() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from click.testing import CliRunner, Result
 from navigator.cli.main import cli
 from navigator.cli.swap import COMPLETE
 from tests.journey.room import Room
-from tests.journey.support import PATIENCE
 from tests.journey.swaps import asked, staying, swapping, until
 
 
@@ -52,16 +50,6 @@ def test_the_command_measures_alone_and_prints_each_direction_until_a_swap_fails
     document = json.loads(done.stdout)
     assert (done.exit_code, document["swaps"], document["resident"]) == (1, 1, "generator")
     assert "out of memory" in document["ended"]
-
-
-def test_an_interrupt_ends_it_with_the_model_that_was_loaded(room: Room, tmp_path: Path) -> None:
-    child = room.desk.start("swap", "measure", "-n", "1000", "--yes")
-    until(lambda: len(asked(tmp_path)) >= 3, "the third swap")
-    child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=PATIENCE)
-    assert child.returncode == 0, err
-    assert b"Ended: you stopped it. Loaded: generator." in out
-    assert (tmp_path / "loaded").read_text() == "generator\n"
 
 
 def test_the_forecast_takes_the_measured_revise_rate_and_says_on_how_many(room: Room) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -63,6 +64,16 @@ def fake_sglang(folder: Path, version: str, *, table_of: str = "", broken: str =
     return python
 
 
+def profile_with(folder: Path, role: str, model: str) -> Path:
+    """A copy of a packaged profile whose `role` has another model."""
+    head, table, rest = (DATA / "profiles" / "qwen3.5-96gb.toml").read_text().partition(f"[{role}]\n")
+    path = folder / "own.toml"
+    path.write_text(
+        head + table + re.sub("model = .*", lambda _: f"model = {json.dumps(model)}", rest, count=1)
+    )
+    return path
+
+
 @dataclass
 class Home:
     """`navigator` as somebody runs it whose home is an empty folder."""
@@ -84,6 +95,10 @@ class Home:
 
     def run(self, *words: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
         """Run `navigator swap install WORDS`, in this process."""
+        return self.command("swap", "install", *words, code=code)
+
+    def command(self, *words: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
+        """Run `navigator WORDS`, in this process."""
         known = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.root),
@@ -96,7 +111,7 @@ class Home:
             redirect_stderr(err),
             pytest.raises(SystemExit) as ended,
         ):
-            main(["swap", "install", *words])
+            main(list(words))
         done = subprocess.CompletedProcess(words, int(str(ended.value.code)), out.getvalue(), err.getvalue())
         said = f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         assert code is None or done.returncode == code, said

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.swap_install.support import Home
+from tests.swap_install.support import Home, profile_with
 
 PROFILE = ("--profile", "qwen3.5-96gb")
 GENERATOR = "navigator-generator.service"
@@ -50,12 +50,10 @@ def test_it_is_installed_found_again_and_removed(home: Home, sglang: Path) -> No
 
     again = home.json(*PROFILE, "--sglang", str(sglang), "--yes")
     assert {each["action"] for each in again["files"]} == {"same"} and again["written"] is False
-    assert {each["action"] for each in home.json("--uninstall", "--dry-run")["files"]} == {"removed"}
     assert files_below(home.config) == before
 
-    home.run("--uninstall", "--yes")
+    home.command("forget", "--yes")
     assert files_below(home.config) == {} and not (home.config / "navigator").exists()
-    assert "No installation found." in home.run("--uninstall", "--yes").stdout
 
 
 def test_a_changed_unit_is_neither_overwritten_nor_removed(home: Home, sglang: Path) -> None:
@@ -67,9 +65,9 @@ def test_a_changed_unit_is_neither_overwritten_nor_removed(home: Home, sglang: P
     assert "-    --mem-fraction-static 0.70 \\" in said and "+    --mem-fraction-static 0.80 \\" in said
     refused = home.run(*PROFILE, "--sglang", str(sglang), "--yes", code=1)
     assert f"{unit} was changed since Navigator wrote it" in refused.stderr
-    document = home.json("--uninstall", "--yes", code=1)
-    kept = [each for each in document["files"] if each["action"] == "kept"]
-    assert [each["path"] for each in kept] == [str(unit), str(key)]
+    rows = json.loads(home.command("forget", "--yes", "--json").stdout)["forgotten"]
+    kept = [each for each in rows if not each["removed"]]
+    assert [each["place"] for each in kept] == [str(unit), str(key)]
     assert "changed since Navigator wrote it" in kept[0]["reason"]
     assert list(home.units.iterdir()) == [unit] and key.read_text() == "my-own-key-from-elsewhere\n"
 
@@ -81,7 +79,7 @@ def test_a_file_of_somebody_else_is_left_alone(home: Home, sglang: Path) -> None
     refused = home.run(*PROFILE, "--sglang", str(sglang), "--yes", code=1)
     assert "was not written by Navigator" in refused.stderr
     assert list(home.units.iterdir()) == [unit]
-    home.run("--uninstall", "--yes", code=1)
+    home.command("forget", "--yes")
     assert unit.read_text().startswith("[Service]")
     home.run(*PROFILE, "--sglang", str(sglang), "--yes", "--overwrite")
     assert "sglang.launch_server" in unit.read_text()
@@ -106,7 +104,6 @@ def test_a_value_that_the_parser_refuses_stops_it(home: Home, sglang: Path, tmp_
     ("words", "told"),
     [
         (("--profile", "absent"), "There is no profile absent"),
-        ((*PROFILE, "--model", "reviewer"), "is not ROLE=PATH"),
         ((), "No profile is named"),
     ],
 )
@@ -115,11 +112,9 @@ def test_wrong_use_says_what_to_do(home: Home, sglang: Path, words: tuple[str, .
     assert told in refused.stderr
 
 
-def test_local_folders_and_sleep(home: Home, sglang: Path) -> None:
-    said = home.run(
-        *(*PROFILE, "--sglang", str(sglang), "--dry-run", "--model", "reviewer=/models/my $trange 100%"),
-        "--sleep",
-    ).stdout
+def test_local_folders_and_sleep(home: Home, sglang: Path, tmp_path: Path) -> None:
+    own = profile_with(tmp_path, "reviewer", "/models/my $trange 100%")
+    said = home.run("--profile", str(own), "--sglang", str(sglang), "--dry-run", "--sleep").stdout
     assert '--model-path "/models/my $$trange 100%%"' in said
     assert said.count("--enable-memory-saver") == 2
     assert "Conflicts=" not in said

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.swap.user_systemd import UserSystemd
-from tests.swap_install.support import Home, fake_sglang
+from tests.swap_install.support import Home, fake_sglang, profile_with
 
 UNITS = ("navigator-generator.service", "navigator-reviewer.service")
 PATIENCE = 60.0
@@ -56,9 +56,8 @@ def test_installed_units_are_read_start_their_server_and_go(
 ) -> None:
     python = fake_sglang(tmp_path / "sglang", "0.5.23")
     model = '/models/a $trange "name" 100% of it'
-    at_home.run(
-        *("--profile", "qwen3.5-96gb", "--sglang", str(python), "--model", f"generator={model}", "--yes")
-    )
+    own = profile_with(tmp_path, "generator", model)
+    at_home.run("--profile", str(own), "--sglang", str(python), "--yes")
     for unit in UNITS:
         assert manager.ctl("show", unit, "-p", "LoadState", "--value") == "loaded"
         assert manager.ctl("show", unit, "-p", "KillMode", "--value") == "mixed"
@@ -93,8 +92,8 @@ def _check_running(at_home: Home, manager: UserSystemd, told: Path, model: str) 
         assert (at_home.keys / name).read_text().strip() not in line
     assert words[words.index("--config") + 1] == str(at_home.keys / "sglang.yaml")
 
-    refused = at_home.run("--uninstall", "--yes", code=1)
-    assert f"{UNITS[0]} is still running" in refused.stderr
+    refused = at_home.command("forget", "--yes", code=1)
+    assert f"{UNITS[0]} is still running" in refused.stdout
     assert (at_home.units / UNITS[0]).exists()
 
     told.unlink()
@@ -104,7 +103,7 @@ def _check_running(at_home: Home, manager: UserSystemd, told: Path, model: str) 
     assert manager.state(UNITS[1]) == "active"
 
     manager.ctl("stop", UNITS[1])
-    at_home.run("--uninstall", "--yes")
+    at_home.command("forget", "--yes")
     for unit in UNITS:
         assert manager.ctl("show", unit, "-p", "LoadState", "--value") in ("not-found", "bad-setting")
     assert not (at_home.config / "navigator").exists()

@@ -267,7 +267,7 @@ async def test_the_first_screen_gives_way_to_the_deck_once_there_are_projects(
         await until(pilot, lambda: bool(app._notifications))
         (told,) = [notice.message for notice in app._notifications]
         assert told.startswith("2 projects added. C writes a task. 2 without a test command: ")
-        assert "`navigator project check NAME --set CMD`" in told
+        assert "`navigator project set NAME --check CMD`" in told
 
 
 async def test_a_store_that_cannot_be_read_stays_said(make_app: AppMaker, state: Any) -> None:
