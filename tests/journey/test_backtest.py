@@ -11,7 +11,9 @@ from click.testing import CliRunner
 
 from navigator.cli.main import cli
 from navigator.cli.session import locked_dependencies
+from navigator.engine.conductor import Conductor
 from navigator.exam import blame
+from navigator.journey.dependencies import Dependencies
 from navigator.model.states import PAST, ExamSource, Role
 from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.reviewer import exam_tables
@@ -37,7 +39,6 @@ def room(room: Room, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
         return approval()
 
     models.read = read
-    room.settle(exam='hours = "00:00-23:59"')
     stream: list[str] = []
     day = 0
 
@@ -98,12 +99,15 @@ def test_bugs_are_found_asked_about_blindly_and_counted(room: Room, models: Mode
         asked += 1
         return script(messages) if asked <= 3 else Refusal(503)  # type: ignore[return-value]
 
+    async def ask(_: Dependencies, conductor: Conductor) -> None:
+        conductor.ask_exam(100)
+
     models.read = failing
-    room.work()
+    room.work(meanwhile=ask)
     begun = len(room.read().exam_answers())
     assert 0 < begun < len(items)
     models.read = script
-    room.work()
+    room.work(meanwhile=ask)
     answers = room.read().exam_answers()
     assert sorted(one.item_id for one in answers) == [item.id for item in items]
 
