@@ -21,7 +21,6 @@ from navigator.config.paths import CONFIG_VARIABLE, StatePaths
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.figures.rates import Relation, relations
 from navigator.rehearsal.samples import sample_projects
-from navigator.sheet.statistics.reviewer import sentence
 from tests.journey.support import make_repository
 from tests.scripted.tasks import notes
 
@@ -64,10 +63,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for telling in (True, False):
             found = rehearsed(Path(folder) / str(telling), telling=telling, tasks=tasks)
-            print(f"probabilities that {'know' if telling else 'do not know'} of faults: {sentence(found)}")
+            print(f"probabilities that {'know' if telling else 'do not know'} of faults:")
             for one in found:
                 limits = f"[{one.low:.2f}-{one.high:.2f}], {one.revise} REVISE of {one.n}"
-                print(f"  AUC {'unknown' if one.auc is None else f'{one.auc:.2f}'} {limits}")
+                print(f"  {one.verdict}: AUC {'unknown' if one.auc is None else f'{one.auc:.2f}'} {limits}")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ SOME = (
     "tests/test_environment.py::test_nothing_is_inherited",
     "tests/journey/test_on_events.py::test_the_example_pushes_a_branch_and_opens_a_request",
     "tests/store/test_schema.py::test_only_the_standard_library_pydantic_and_the_domain_are_imported",
-    "tests/tui/diff/test_git.py",
+    "tests/tui/diff/test_intraline.py",
     "tests/git/test_hook.py::test_each_commit_is_noted",
     "tests/git/test_landing.py::test_nothing_changes_until_execution_and_then_one_branch",
 )

@@ -11,9 +11,11 @@ not entered; untracked secrets and repositories inside the checkout are left out
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -238,3 +240,20 @@ def _commit_paths(
     if tree == private.tree_of(head):
         return head
     return private.git.commit(tree, head, "The checkout with its uncommitted work\n", MAKER)
+
+
+def not_committed_yet(private: PrivateRepo, base: str, tip: str, paths: Iterable[str]) -> tuple[str, ...]:
+    """Of these paths, those that differ between a snapshot and `tip` only because the work is not committed there.
+
+    Empty when `base` is no snapshot, or when one of the paths changed at the tip itself: then committing would not help.
+    """
+    text = private.git.run("cat-file", "commit", base).stdout.decode("utf-8", "replace")
+    fields = dict(line.partition(" ")[::2] for line in text.partition("\n\n")[0].splitlines())
+    if f"<{MAKER.email}>" not in fields.get("author", ""):
+        return ()
+    with contextlib.suppress(GitError):
+        before, now = private.tree_entries(fields["parent"]), private.tree_entries(tip)
+        wanted = tuple(paths)
+        if all(before.get(path) == now.get(path) for path in wanted):
+            return wanted
+    return ()

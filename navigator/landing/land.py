@@ -24,6 +24,7 @@ from navigator.git.facts import (
 )
 from navigator.git.private import PathRefused, PrivateRepo
 from navigator.git.runner import Git, GitError, Person, person_environment
+from navigator.git.snapshot import not_committed_yet
 from navigator.landing import checkout
 from navigator.landing.plan import LandingPlan as LandingPlan
 from navigator.landing.plan import LandingRefused as LandingRefused
@@ -78,7 +79,7 @@ def prepare_landing(
     chosen: Mode = mode or ("current" if project.landing == "current" else "branch")
     ref, old, parent = _target(project, facts, chosen, batch, landed)
     transplanted = private.tree_of(parent) != private.tree_of(proposal.base_commit)
-    tree = _transplant(private, raw, parent) if transplanted else proposal.tree
+    tree = _transplant(private, raw, proposal.base_commit, parent) if transplanted else proposal.tree
     moves = tuple(PathMove(c.path, c.old_mode, c.old_sha, c.new_mode, c.new_sha) for c in raw)
     if chosen == "current":
         checkout.require_clean(facts, moves, private.read_blobs)
@@ -130,7 +131,7 @@ def _landable_changes(private: PrivateRepo, proposal: Proposal) -> list[RawChang
     return raw
 
 
-def _transplant(private: PrivateRepo, raw: list[RawChange], parent: str) -> str:
+def _transplant(private: PrivateRepo, raw: list[RawChange], base: str, parent: str) -> str:
     """Place the approved blobs on another commit, if every touched path there is as it was in the base."""
     there = private.tree_entries(parent)
     stale: list[str] = []
@@ -154,6 +155,12 @@ def _transplant(private: PrivateRepo, raw: list[RawChange], parent: str) -> str:
         except PathRefused:
             stale = made
     paths = tuple(dict.fromkeys(stale))
+    if missing := not_committed_yet(private, base, parent, paths):
+        raise LandingRefused(
+            f"The proposal is based on uncommitted work: {', '.join(safe_line(path) for path in missing[:5])}"
+            f"{' and more' if len(missing) > 5 else ''}.",
+            hint="Commit it as it was then and approve again, or take the approval back.",
+        )
     raise StaleBase(
         f"Changed since the proposal was made: {', '.join(safe_line(path) for path in paths[:5])}"
         f"{' and more' if len(paths) > 5 else ''}.",

@@ -105,8 +105,6 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
 
     # Leave the conductor working; it works.
     terminal.keys("q")
-    terminal.wait("Quit Navigator?")
-    terminal.answer("Enter")
     terminal.wait("ended with 0")
     place["NAVIGATOR_CONFIG"] = f"{place['NAVIGATOR_STATE']}/demo.toml"
     assert json.loads(navigator(place, "status", "--json"))["conductor"]

@@ -123,7 +123,7 @@ def _manifest(text: str) -> None:
 
 def _agent(text: str) -> None:
     link = acp.AgentPipes.__new__(acp.AgentPipes)
-    link.said, link._on_update, link._waiting = acp.Said(), lambda said: None, {}
+    link.text, link._on_text, link._waiting = "", lambda length: None, {}
     words: dict[str, Any] = {"sessionUpdate": "agent_message_chunk", "content": {"text": text}}
     tools = {"sessionUpdate": "tool_call", "toolCallId": text, "kind": text, "locations": [{"path": text}]}
     for update in (words, tools):

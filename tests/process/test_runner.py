@@ -98,7 +98,11 @@ async def test_who_floods_and_does_not_read_is_ended_and_the_loop_is_left_clean(
     await out.read(1)
     process.leave()
     await asyncio.to_thread(process.end, 0.2)
-    assert process.returncode == -signal.SIGTERM
+    assert process.returncode in (
+        -signal.SIGTERM,
+        1,
+        120,
+    )  # or it ended at the closed pipe, before the signal came
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         await asyncio.sleep(0)
