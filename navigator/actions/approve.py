@@ -91,7 +91,7 @@ class Approve(Decide):
 
     async def perform(self, deps: Dependencies) -> Done:
         named = named_once(deps.reader.cards_about(self.subjects), self.confirm) if self.confirm else ()
-        return await super(Approve, self.model_copy(update={"confirm": named})).perform(deps)
+        return await Decide.perform(self.model_copy(update={"confirm": named}), deps)
 
     def confirmed(self, on: Card) -> tuple[str, ...]:
         missing = unconfirmed(on, self.confirm, unasked=self.unasked and on.open)

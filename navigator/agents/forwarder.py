@@ -142,7 +142,6 @@ class Forwarder:
         refused: requests that are malformed, too large or for another route, and connections over the limit.
         held: the bytes of requests and answers that are in memory.
         fault: set when no further request can succeed: the server's error, the ledger's, or the limit that was met.
-        last_error: the newest error in words; "" without one.
     """
 
     def __init__(
@@ -154,7 +153,6 @@ class Forwarder:
         self._jobs: set[asyncio.Task[None]] = set()
         self.held = HeldBytes()
         self.made = self.replayed = self.refused = 0
-        self.last_error = ""
         self.fault: asyncio.Future[NavigatorError] = asyncio.get_running_loop().create_future()
 
     def counts(self) -> dict[str, int]:
@@ -281,7 +279,6 @@ class Forwarder:
 
     def _failed(self, error: ServingError, writer: asyncio.StreamWriter) -> Reply:
         """Report the server's error to the agent, and end the run where waiting would not help."""
-        self.last_error = str(error)
         log.warning("an agent's request: %s", error)
         if isinstance(error, _SWITCHING):
             self.fail(error)
@@ -309,7 +306,6 @@ class Forwarder:
             try:
                 async for chunk in response.aiter_bytes():
                     if len(whole) + len(chunk) > _ANSWER or not take(len(chunk)):
-                        self.last_error = "The answer is too long."
                         break
                     whole += chunk
                     tally.feed(chunk)
@@ -317,7 +313,7 @@ class Forwarder:
                     async with asyncio.timeout(_SECONDS):
                         await writer.drain()
             except httpx.HTTPError as error:
-                self.last_error = safe_line(self._client.clean(str(error)))[:200]
+                log.warning("an agent's answer broke off: %s", safe_line(self._client.clean(str(error))))
         usage, ended = tally.close(clock() - began, bytes(whole))
         if not same_model(self._client.settings.model, tally.model or self._client.settings.model):
             self.fail(WrongModel(f"The server answers as {safe_line(tally.model)[:80]}."))

@@ -398,8 +398,7 @@ class ExamSettings(Section):
     # Enough for a first figure; `navigator exam prepare --limit` makes more.
     # Faulty changes to prepare for each project; as many clean ones are added.
     items: ClassVar[int] = 20
-    # As many as `items` faulty changes usually take.
-    # Newest commits, and newest approved proposals, of a project that are looked at.
+    # Newest commits of a project that are looked at: as many as `items` faulty changes usually take.
     history: ClassVar[int] = 400
     # The exam is to stay a small part of the work.
     # Longest time in seconds that tests run to prepare a project's changes, in one session or command.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import lru_cache
 
 from navigator.journey.dependencies import Dependencies
+from navigator.model.models import wall_seconds
 from navigator.model.snapshot import Doubt, ExamView, SchedulerSnapshot, TaskView
 from navigator.model.states import LIVE_TASK_STATES, Role, TaskState
 from navigator.model.text import plural
@@ -113,7 +113,7 @@ class ConductorState:
         known = self._since.get(task.id)
         if known is None:
             # A task that was there before this process: its age by the wall clock, which may have jumped.
-            known = (task.state, now - max(0.0, datetime.now(UTC).timestamp() - task.since))
+            known = (task.state, now - max(0.0, wall_seconds() - task.since))
             if task.state not in _DECIDED:
                 self._last_arrival = max(self._last_arrival, known[1])
         elif known[0] is not task.state:

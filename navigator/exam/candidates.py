@@ -8,50 +8,24 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from navigator.exam.mining import Commit, Rejected
-from navigator.git.private import PrivateRepo
 from navigator.journey.checking import CheckSetup, check_setup, run_tree
 from navigator.journey.dependencies import Dependencies
 from navigator.model import patterns
 from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict
 from navigator.model.models import Project
-from navigator.model.states import CheckOutcome, Complexity, TaskKind
+from navigator.model.states import CheckOutcome, TaskKind
 from navigator.model.text import safe_line
 from navigator.sandbox.suite import SuiteRun, prepare
 
 MOST_LINES = 300
 """Changed lines of code of a fix that is taken back."""
 
-MOST_CHANGED = 400
 MOST_FILES = 12
-"""Changed lines and files of a change: about what fits into one review."""
+"""Changed files of a change: about what fits into one review."""
 
 _REWORKING = 60
 """Changed lines of code up to which a commit that changes code and tests counts as a fix without saying so."""
-
-
-@dataclass(frozen=True)
-class Picked:
-    """An accepted change.
-
-    Attributes:
-        key: the commit, or the proposal's id.
-        accepted: it is a proposal that the developer approved, not a commit of the history.
-    """
-
-    key: str
-    base: str
-    tree: str
-    text: str
-    kind: TaskKind
-    complexity: Complexity
-    accepted: bool
-
-    def pin(self, private: PrivateRepo) -> None:
-        """Have the private repository hold what it is made of."""
-        private.pin_base(self.base)
-        if not self.accepted:
-            private.pin_base(self.tree)
 
 
 def fixes(commits: Iterable[Commit]) -> list[Commit]:
@@ -92,47 +66,6 @@ def harmless(commits: Iterable[Commit], lines: int) -> list[Commit]:
         and commit.code_lines <= 3 * lines
     ]
     return sorted(found, key=lambda commit: abs(commit.code_lines - lines))
-
-
-def of_commits(commits: Iterable[Commit]) -> list[Picked]:
-    """The commits that change code and are of a size that is reviewed in one go, newest first."""
-    return [
-        Picked(
-            key=commit.sha,
-            base=commit.parent,
-            tree=commit.sha,
-            text=words_of_commit(commit.subject, commit.body),
-            kind=kind_of(commit),
-            complexity=Complexity.MEDIUM,
-            accepted=False,
-        )
-        for commit in commits
-        if commit.subject
-        and any(file.added for file in commit.code)
-        and commit.lines <= MOST_CHANGED
-        and len(commit.files) <= MOST_FILES
-        and not commit.routine
-    ]
-
-
-def accepted_changes(deps: Dependencies, project: Project) -> list[Picked]:
-    """The proposals that you approved, the newest first."""
-    limit = deps.settings.exam.history
-    numbers = deps.reader.accepted_changes(project.id, most_lines=MOST_CHANGED, limit=limit)
-    proposals = [deps.reader.proposal(number) for number in numbers]
-    found = [(proposal, deps.reader.task(proposal.task_id)) for proposal in proposals]
-    return [
-        Picked(
-            key=proposal.id,
-            base=proposal.base_commit,
-            tree=proposal.tree,
-            text=task.text,
-            kind=task.kind,
-            complexity=task.complexity,
-            accepted=True,
-        )
-        for proposal, task in found
-    ]
 
 
 def kind_of(commit: Commit) -> TaskKind:

@@ -47,9 +47,9 @@ def seconds_of(stamp: str) -> float:
     return datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
 
 
-def age_seconds(stamp: str) -> float:
-    """Seconds since a stored moment; never negative, whatever the clock did."""
-    return max(0.0, datetime.now(UTC).timestamp() - seconds_of(stamp))
+def wall_seconds() -> float:
+    """Now by the wall clock, in seconds, as `seconds_of` gives stored moments."""
+    return datetime.now(UTC).timestamp()
 
 
 class Model(BaseModel):

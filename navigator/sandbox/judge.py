@@ -41,7 +41,6 @@ class Traced:
 
     Attributes:
         added: path -> the lines of the proposal's file that are new; `removed` those of the base's that are gone.
-        renamed: the base's path of each file that was moved, by its new one.
     """
 
     added: Mapping[str, frozenset[int]] = field(default_factory=dict)

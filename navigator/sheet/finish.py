@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from navigator.config.settings import Settings, SwapSettings
 from navigator.figures.rates import RELATED, relations, revise_rate
 from navigator.figures.swaps import NEWEST, usual_swap
+from navigator.model.models import wall_seconds
 from navigator.model.snapshot import BatchRules, Doubt
 from navigator.model.states import LOOP_TASK_STATES, REPORT_KINDS, Role, TaskKind, TaskState
 from navigator.schedule.forecast import PUBLISHED, Figures
@@ -47,7 +47,7 @@ def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Rema
         unreviewed=unread,
         untested=frozenset(project.id for project in reader.projects() if not project.check.strip()),
     )
-    return remaining(tasks, datetime.now(UTC).timestamp(), figures, plan)
+    return remaining(tasks, wall_seconds(), figures, plan)
 
 
 def batch_rules(settings: Settings) -> BatchRules:

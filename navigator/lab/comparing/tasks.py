@@ -5,23 +5,24 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from navigator.checks.removed_tests import is_test_file
 from navigator.exam.candidates import (
+    MOST_FILES,
     OutOfTime,
-    Picked,
     Trials,
-    accepted_changes,
     fixes,
-    of_commits,
+    kind_of,
     ready_setup,
+    words_of_commit,
 )
 from navigator.exam.items import head_of
-from navigator.exam.mining import Rejected, commit_of, is_code, read_history, why_withheld
+from navigator.exam.mining import Commit, Rejected, commit_of, is_code, read_history, why_withheld
 from navigator.git.facts import RepoFacts
 from navigator.git.private import FileChange, PrivateRepo
 from navigator.git.private_layout import create
@@ -30,13 +31,40 @@ from navigator.lab.comparing.journal import Journal, LabTask, Tried
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.json_text import first_misfit, read_json, table
 from navigator.model.models import Project
-from navigator.model.states import TaskKind
+from navigator.model.states import Complexity, TaskKind
 from navigator.model.text import safe_text
 
 # Tasks with tests, from a project's history and from what was landed: a change whose own tests fail without it.
 
 _LONGEST = 60.0
 """Seconds after which one run of a candidate's tests is ended."""
+
+_MOST_LINES = 400
+"""Changed lines of a change: about what fits into one review."""
+
+
+@dataclass(frozen=True)
+class Picked:
+    """An accepted change.
+
+    Attributes:
+        key: the commit, or the proposal's id.
+        accepted: it is a proposal that the developer approved, not a commit of the history.
+    """
+
+    key: str
+    base: str
+    tree: str
+    text: str
+    kind: TaskKind
+    complexity: Complexity
+    accepted: bool
+
+    def pin(self, private: PrivateRepo) -> None:
+        """Have the private repository hold what it is made of."""
+        private.pin_base(self.base)
+        if not self.accepted:
+            private.pin_base(self.tree)
 
 
 async def replayed(
@@ -92,6 +120,47 @@ def _changes(deps: Dependencies, project: Project, private: PrivateRepo) -> list
     likely = {commit.sha for commit in fixes(commits)}
     of_history = sorted(of_commits(commits), key=lambda change: change.key not in likely)
     return [*accepted_changes(deps, project), *of_history]
+
+
+def of_commits(commits: Iterable[Commit]) -> list[Picked]:
+    """The commits that change code and are of a size that is reviewed in one go, newest first."""
+    return [
+        Picked(
+            key=commit.sha,
+            base=commit.parent,
+            tree=commit.sha,
+            text=words_of_commit(commit.subject, commit.body),
+            kind=kind_of(commit),
+            complexity=Complexity.MEDIUM,
+            accepted=False,
+        )
+        for commit in commits
+        if commit.subject
+        and any(file.added for file in commit.code)
+        and commit.lines <= _MOST_LINES
+        and len(commit.files) <= MOST_FILES
+        and not commit.routine
+    ]
+
+
+def accepted_changes(deps: Dependencies, project: Project) -> list[Picked]:
+    """The proposals that you approved, the newest first."""
+    limit = deps.settings.exam.history
+    numbers = deps.reader.accepted_changes(project.id, most_lines=_MOST_LINES, limit=limit)
+    proposals = [deps.reader.proposal(number) for number in numbers]
+    found = [(proposal, deps.reader.task(proposal.task_id)) for proposal in proposals]
+    return [
+        Picked(
+            key=proposal.id,
+            base=proposal.base_commit,
+            tree=proposal.tree,
+            text=task.text,
+            kind=task.kind,
+            complexity=task.complexity,
+            accepted=True,
+        )
+        for proposal, task in found
+    ]
 
 
 async def _proved(deps: Dependencies, project: Project, trials: Trials, change: Picked, key: str) -> LabTask:

@@ -159,9 +159,7 @@ def _arm(
     low, high = (None, None) if between is None else map(math.exp, between)
     verdict, reason = _decision(n, low, high, worth)
     wrong = false.get((target, draft, gamma))
-    if (
-        wrong and verdict == "use"
-    ):  # a wrong counter makes no server faster: that it is slower by the clock stands
+    if wrong and verdict == "use":  # that a server is slower by the clock stands, whatever its counters say
         verdict, reason = "cannot tell", f"its figures cannot be true: {wrong}"
     return Drafting(
         target=target,
