@@ -95,8 +95,8 @@ def command(
     """Make a command of a function: its signature says what it takes, its docstring what that means.
 
     Positional parameters are arguments, those that can only be named are options: a bool is a switch, a tuple[X, ...] may be
-    repeated, and `**given: Unpack[T]` stands for the options that the TypedDict T names. An underscore at the end of a name is
-    left out. `Args:` in the docstring has the help of the options.
+    repeated, and `**given: Unpack[T]` stands for the options that the TypedDict T names. A trailing underscore in a name is
+    dropped. `Args:` in the docstring has the help of the options.
 
     Args:
         group: the group that it belongs to, where that is not a lazy one.

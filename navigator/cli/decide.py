@@ -169,7 +169,7 @@ def split(
 def merge(projects: session.ProjectNames = ()) -> None:
     """Merge what landed on Navigator's branches into the branches that are checked out.
 
-    Without PROJECT, those of all projects. What git cannot merge cleanly stays as it was, with the command to merge it by hand.
+    Without PROJECT, in every project. A branch that git cannot merge cleanly is left alone; the command to merge it is printed.
     """
     with session.reading() as store:
         chosen = [store.project(name) for name in projects] or store.projects()

@@ -336,7 +336,7 @@ def parse_retry_after(value: str | None) -> float | None:
 #
 # Lines end with LF or CRLF, as model servers send them; `data` lines of one event are joined by LF; a blank line sends the event;
 # comments and other fields carry nothing for us. Lines and events are bounded, so that a broken or hostile server cannot fill
-# the memory. (httpx's own lines also end at U+2028 and the like, which stand in JSON.)
+# the memory. (httpx also splits lines at U+2028 and similar characters, which JSON may contain.)
 
 
 class SSEOverflow(ValueError):

@@ -220,7 +220,7 @@ class SystemdSettings(Section):
     """Unit of the generator's server."""
     reviewer_unit: _Unit = "navigator-reviewer.service"
     """Unit of the reviewer's server."""
-    # The limits that model-swap.sh has by itself. Only the time to load differs much from machine to machine.
+    # The defaults of model-swap.sh. Only the time to load differs much between machines.
     # Longest wait in seconds for another swap to end.
     lock_seconds: ClassVar[float] = 120.0
     # Longest wait in seconds for running requests; then they are aborted.

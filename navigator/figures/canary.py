@@ -1,7 +1,7 @@
 """Whether a server that answers still says what its model says: the questions, and how answers are judged.
 
 A model at temperature 0 is nearly deterministic, not wholly: kernels add in another order for another batch, and a tie between
-two tokens can fall the other way, after which the text goes on differently. So only answers that have nothing in common with
+two tokens may be broken differently, after which the text differs. So only answers that have nothing in common with
 those of an earlier load, nor with what was asked for, count as garbage.
 """
 

@@ -86,7 +86,7 @@ class Listed:
 
 
 def find_changes(private: PrivateRepo, facts: RepoFacts, wanted: WantedReview, base: str = "") -> Listed:
-    """The changes that a name stands for. The caller pins them (`PrivateRepo.pin_bases`): the user may amend and rebase.
+    """The changes that a name refers to. The caller pins them (`PrivateRepo.pin_bases`): the user may amend and rebase.
 
     Args:
         facts: of the user's repository, just read.

@@ -191,7 +191,7 @@ def _require_owner(places: RepoFacts) -> None:
 
 
 def commit_named(git: Git, name: str) -> str:
-    """The commit that `name` resolves to, "" where there is none, or where it stands for several."""
+    """The commit that `name` resolves to; "" if there is none, or if it is ambiguous."""
     found = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", check=False)
     return found.text if found.status == 0 and found.text.isalnum() else ""
 

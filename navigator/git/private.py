@@ -127,7 +127,7 @@ def _lines_of(comparison: TreeDiff) -> int:
 
 
 def is_commit_id(text: str) -> bool:
-    """Whether a text has the form of a full object id, which no branch that git makes by itself has."""
+    """Whether a text looks like a full object id. git itself never creates a branch with such a name."""
     return _OID.fullmatch(text) is not None
 
 
