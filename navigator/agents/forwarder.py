@@ -194,6 +194,8 @@ class Forwarder:
                     await writer.wait_closed()
         except (OSError, asyncio.IncompleteReadError, TimeoutError):
             pass  # the agent went away
+        except asyncio.CancelledError:
+            pass  # by `close`; Python 3.11 logs a traceback of a handler that ends cancelled
         except NavigatorError as error:
             self.fail(error)  # the ledger cannot be written: nothing more is asked of the model
         finally:

@@ -102,7 +102,6 @@ def test_a_real_agent_lands_what_a_real_model_was_made_to_say(
         (proposal,) = room.proposals()
         (turn,) = room.read().agent_turns(task)
         assert turn.requests == len(narrow.asked)
-        assert turn.tools["edit"] == 1
         assert proposal.usage.prompt_tokens > 1000
         assert re.search(r"I multiplied\. [a-z]{8}\.", proposal.summary)
         room.decide("approve", proposal)
