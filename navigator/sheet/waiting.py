@@ -7,25 +7,15 @@ the end of a session show this list or its length.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from navigator.model.errors import NavigatorError
 from navigator.model.states import CheckOutcome, TaskState, Verdict
-from navigator.sheet.marks import (
-    NEVER,
-    Head,
-    Mark,
-    Tips,
-    careful_paths,
-    head,
-    marks,
-    to_confirm,
-    with_others,
-)
+from navigator.sheet.marks import NEVER, Head, Mark, Tips, careful_paths, head, marks, to_confirm, with_others
 
 if TYPE_CHECKING:
-    from navigator.store.reads.cards import Card
-    from navigator.store.reads.reader import Reader
+    from navigator.store.reads.cards import Card, CardReads, GlanceReads
 
 
 def waiting_document(card: Card) -> dict[str, Any]:
@@ -49,7 +39,7 @@ def mark_document(mark: Mark) -> dict[str, str]:
     return {"kind": mark.kind.value, "words": mark.words, "confirm": mark.key}
 
 
-def waiting(reader: Reader, project: str | None = None, tips: Tips | None = None) -> list[Card]:
+def waiting(reader: CardReads, project: str | None = None, tips: Tips | None = None) -> list[Card]:
     """Everything that waits for the developer, in the order of `risk_order`; of one project, where it is named."""
     found = sorted((card for card in reader.cards(NEVER) if card.for_you), key=risk_order)
     return with_others((card for card in found if project in (None, card.project)), found, tips)
@@ -93,7 +83,7 @@ def what_to_do(card: Card) -> str:
     return f"`navigator task show {task}` shows it; `navigator task done {task}` puts it away"
 
 
-def tips(reader: Reader, of: Collection[int] | None = None) -> Tips:
+def tips(reader: GlanceReads, of: Collection[int] | None = None) -> Tips:
     """The commits that new work starts from, by a project's number and a task's own base; reads git.
 
     A project that cannot be read is left out: a landing says what is wrong with it.
@@ -103,16 +93,11 @@ def tips(reader: Reader, of: Collection[int] | None = None) -> Tips:
     """
     from navigator.git.facts import read_base
 
-    projects = {project.id: project for project in reader.projects()}
     found: dict[tuple[int, str], str] = {}
-    for task in reader.tasks({TaskState.AWAITING_APPROVAL}):
-        place, project = (task.project_id, task.base), projects.get(task.project_id)
-        if project is None or place in found or (of is not None and project.id not in of):
-            continue
-        try:
-            found[place] = read_base(project.path, task.base or project.base)
-        except NavigatorError:
-            continue
+    for project, path, own, base in reader.open_bases():
+        if of is None or project in of:
+            with suppress(NavigatorError):
+                found[project, own] = read_base(path, base)
     return found
 
 
