@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,14 @@ def why_left_out(reader: Reader, proposal: str, confirmed: tuple[str, ...] = ())
     return mark.words if mark else ""
 
 
+@cache
+def _forks() -> subprocess.Popen[str]:
+    """`killed_at.py`, which forks as often as it is asked; it ends with this process."""
+    script = Path(__file__).with_name("killed_at.py")
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, str(script)], stdin=pipe, stdout=pipe, text=True)
+
+
 @dataclass(frozen=True)
 class Desk:
     """One state folder with its settings, and the command that works on it."""
@@ -98,6 +108,23 @@ class Desk:
         """Begin a Python process in the desk's environment."""
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         return subprocess.Popen([sys.executable, *words], env=self.environment, **(pipes | options))
+
+    def killed_at(self, moment: str, what: object, count: int, *words: str) -> tuple[bool, str]:
+        """`navigator WORDS`, killed at the moment of `killed_at.py`; whether it came to it, and what it printed."""
+        output = self.root.with_name("printed")
+        asked = {
+            "words": (moment, str(what), str(count), *words),
+            "environment": self.environment,
+            "output": str(output),
+        }
+        forks = _forks()
+        assert forks.stdin is not None and forks.stdout is not None
+        forks.stdin.write(json.dumps(asked) + "\n")
+        forks.stdin.flush()
+        code = int(forks.stdout.readline())
+        printed = output.read_text("utf-8", "replace")
+        assert code in (0, -signal.SIGKILL), f"{asked['words']} -> {code}\n{printed[-6000:]}"
+        return code != 0, printed
 
     def run(self, *words: str, codes: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[bytes]:
         """`navigator WORDS` to its end; its exit code must be one of `codes`."""

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -29,7 +26,6 @@ from navigator.sheet.statistics.page import PageQuestion, document
 from navigator.sheet.statistics.reviewer import exam_tables
 from navigator.store.reads.exam import Precedent
 from tests.journey.exam_items import add_item, ask_all
-from tests.journey.killed_at import KILLED_AT
 from tests.journey.room import CODE, Room, review_of, text_of
 from tests.journey.scripted_models import Messages, Models, approval, objection
 
@@ -132,9 +128,7 @@ def test_a_restart_shows_the_same_precedents_although_one_was_dropped_since(
 ) -> None:
     judged(room)
     room.queue()
-    words = [sys.executable, KILLED_AT, "event", "review_added", "1"]
-    ended = subprocess.run([*words, "run", "--until", "idle"], capture_output=True, text=True, timeout=120)
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    assert room.desk.killed_at("event", "review_added", 1, "run", "--until", "idle")[0]
     before = shown_in(models.read_by[-1])
     assert len(before) == 1
     room.act("finding.judge", precedent=1)
