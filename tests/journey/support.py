@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -210,6 +210,22 @@ def toml_of(tasks: Iterable[Mapping[str, Any]]) -> str:
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     """Names that came, went or changed."""
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+
+
+def running(mark: str) -> list[tuple[int, str]]:
+    """The parent and the command line of each other process with this text in its arguments or its environment."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it ended meanwhile
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            words = environment = (
+                (entry / "cmdline").read_bytes().decode("utf-8", "replace").replace("\0", " ")
+            )
+            with suppress(OSError):  # it is another user's
+                environment += (entry / "environ").read_bytes().decode("utf-8", "replace")
+            if mark in environment and entry.name != str(os.getpid()):
+                found.append((parent, words))
+    return found
 
 
 def commits_of_proposals(repository: Path) -> list[str]:

@@ -10,14 +10,13 @@ import os
 import random
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.git.world import fingerprint
 from tests.journey.scripted_models import Models, speaking
-from tests.journey.support import PATIENCE, differences, hurry
+from tests.journey.support import PATIENCE, differences, hurry, running
 from tests.oracle.scenarios import World, speakers, unlike
 from tests.sandbox.support import needs_sandbox
 
@@ -58,25 +57,12 @@ def world(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Wo
     return World(tmp_path, models)
 
 
-def running_in(folder: Path) -> list[str]:
-    """What still runs with this folder in its arguments or its environment, apart from this process and its own children."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it ended meanwhile, or is another user's
-            parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
-            words = (entry / "cmdline").read_bytes()
-            if str(os.getpid()) in (entry.name, parent):
-                continue
-            if str(folder).encode() in words + (entry / "environ").read_bytes():
-                found.append(words.decode("utf-8", "replace"))
-    return found
-
-
 def assert_nothing_left(world: World, folder: Path) -> None:
     """After the next start of a conductor: no process, and no folder that lasts as long as one step."""
     world.desk.killed_at("event", "none", 1, *RUN)
     deadline = time.monotonic() + PATIENCE
-    while left := running_in(folder):  # what a killed process started ends a little after it
+    # What a killed process started ends a little after it.
+    while left := [words for parent, words in running(str(folder)) if parent != os.getpid()]:
         assert time.monotonic() < deadline, left
         time.sleep(0.02)
     assert list((folder / "temporary").iterdir()) == []
@@ -110,8 +96,6 @@ def test_the_same_ends_after_kills(world: World, tmp_path: Path, seed: int) -> N
         for _ in range(wanted):
             moment, what, most = chosen.choice(moments)
             died += world.desk.killed_at(moment, what, chosen.randint(1, most), *RUN)[0]
-        with world.desk.reading() as store:
-            print(died, sorted(t.state.value for t in store.tasks()), time.monotonic())
     world.work()
     assert died >= 60
     with world.desk.reading() as store:
