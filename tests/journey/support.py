@@ -26,6 +26,7 @@ from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.swap.strategies.rehearsal import MODULE_VARIABLE
 from tests.git.world import write
+from tests.journey.killed_at import GIT_DIED, KILLED_AT
 
 REHEARSAL = """
 [generator]
@@ -61,9 +62,8 @@ def why_left_out(reader: Reader, proposal: str, confirmed: tuple[str, ...] = ())
 @cache
 def _forks() -> subprocess.Popen[str]:
     """`killed_at.py`, which forks as often as it is asked; it ends with this process."""
-    script = Path(__file__).with_name("killed_at.py")
     pipe = subprocess.PIPE
-    return subprocess.Popen([sys.executable, str(script)], stdin=pipe, stdout=pipe, text=True)
+    return subprocess.Popen([sys.executable, KILLED_AT], stdin=pipe, stdout=pipe, text=True)
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,9 @@ class Desk:
         forks.stdin.flush()
         code = int(forks.stdout.readline())
         printed = output.read_text("utf-8", "replace")
-        assert code in (0, -signal.SIGKILL), f"{asked['words']} -> {code}\n{printed[-6000:]}"
-        return code != 0, printed
+        died = code == -signal.SIGKILL or GIT_DIED in printed
+        assert died or code == 0, f"{asked['words']} -> {code}\n{printed[-6000:]}"
+        return died, printed
 
     def run(self, *words: str, codes: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[bytes]:
         """`navigator WORDS` to its end; its exit code must be one of `codes`."""

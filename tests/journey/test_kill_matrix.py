@@ -12,17 +12,20 @@ import signal
 import subprocess
 import time
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import navigator
+from navigator.actions.wire import NoConductor
+from navigator.engine.acting import request
 from navigator.landing import land as landing
 from navigator.landing.plan import LandingRefused
 from navigator.model.states import LandingState, ProposalState, TaskState
 from navigator.sheet.parts import part_at_base
-from tests.journey.killed_at import GIT_DIED, KILLED_AT
+from tests.journey.killed_at import KILLED_AT
 from tests.journey.landing_bench import BEFORE, LandingBench, ready_proposal
 from tests.journey.room import Bench
 from tests.journey.splitting import THIRTY, SplitBench
@@ -79,8 +82,7 @@ def moments(landing: str, undo: bool, chance: random.Random) -> list[Moment]:
 
 def died(bench: Bench, moment: Moment, *words: str) -> bool:
     """Run `navigator WORDS` and have it die at the moment; False where the command never came to it."""
-    killed, said = bench.desk.killed_at(moment.how, moment.what, moment.count, *words)
-    return killed or GIT_DIED in said
+    return bench.desk.killed_at(moment.how, moment.what, moment.count, *words)[0]
 
 
 def end_landing(bench: LandingBench, identifier: str) -> None:
@@ -178,9 +180,12 @@ def test_a_conductor_killed_while_it_lands_lands_nothing_twice(
     killed = in_execution("after")
     words = (KILLED_AT, killed.how, killed.what, str(killed.count), "run")
     conductor = bench.desk.python(*words, stdout=subprocess.DEVNULL)
-    while not bench.paths.socket.exists():
+    while True:
         assert conductor.poll() is None, "the conductor ended"
-        time.sleep(0.01)
+        with suppress(NoConductor):
+            request(bench.paths.socket, "status", {}, timeout=PATIENCE)
+            break
+        time.sleep(0.05)
     bench.desk.read(*APPROVE[:2], *[word for one in others for word in (one, "--confirm", f"{one}:unseen")])
     assert conductor.wait(timeout=PATIENCE) == -signal.SIGKILL
     bench.recover()
