@@ -175,9 +175,8 @@ class DeckScreen(NavScreen):
             self.pane(name).styles.height = None if self.has_class("-narrow") else height
 
     def _admitted(self, cards: tuple[Card, ...]) -> Sequence[Card]:
-        if not self._words:  # what is known of a card beside the others takes longer than all else here
-            return cards
-        return [card for card in cards if admits(self._words, self._snapshot.known(card))]
+        words, known = self._words, self._snapshot.known
+        return [card for card in cards if admits(words, known(card))] if words else cards
 
     def on_resize(self) -> None:
         """Another size: the short lists get another share."""

@@ -292,7 +292,7 @@ def _made(rows: Sequence[sqlite3.Row]) -> list[Card]:
     made: list[Card] = []
     if not rows:
         return made
-    columns: dict[str, tuple[Any, ...]] = dict(zip(rows[0].keys(), zip(*rows, strict=True), strict=True))
+    columns = dict(zip(rows[0].keys(), zip(*rows, strict=True), strict=True))
     try:
         for values in zip(*(_column(columns, name) for name in Card._fields), strict=False):
             made.append(Card._make(values))  # noqa: PERF401 (how many there are tells which row is damaged)
@@ -371,18 +371,15 @@ def _policy(text: str, action: PolicyAction) -> tuple[tuple[str, str, str], ...]
 def _failed(text: str) -> tuple[str, ...]:
     """The names of the checks that failed."""
     failed = CheckOutcome.FAILED.value
-    if failed not in text:
-        return ()
-    return tuple(str(check["name"]) for check in read_json(text) if check["outcome"] == failed)
+    checks = read_json(text) if failed in text else ()
+    return tuple(str(check["name"]) for check in checks if check["outcome"] == failed)
 
 
 def _lost_tests(text: str) -> bool:
     """Whether the base could be tested and the change could not."""
-    untested = CheckOutcome.UNTESTED.value
-    if untested not in text:
-        return False
-    ran = (CheckOutcome.PASSED.value, CheckOutcome.FAILED.value)
-    return any(check["outcome"] == untested and check.get("before") in ran for check in read_json(text))
+    untested, ran = CheckOutcome.UNTESTED.value, (CheckOutcome.PASSED.value, CheckOutcome.FAILED.value)
+    checks = read_json(text) if untested in text else ()
+    return any(check["outcome"] == untested and check.get("before") in ran for check in checks)
 
 
 # What `navigator status` reads. It answers at once: no model is imported for it, and none made.

@@ -295,8 +295,7 @@ class Reader(
     def bases_waiting(self) -> list[tuple[int, str]]:
         """The projects of the tasks that wait for a decision, each with every base of its own that such a task has."""
         found = self._all(
-            "SELECT DISTINCT project_id, base FROM tasks WHERE state = ?",
-            TaskState.AWAITING_APPROVAL.value,
+            "SELECT DISTINCT project_id, base FROM tasks WHERE state = ?", TaskState.AWAITING_APPROVAL
         )
         return [(row["project_id"], row["base"]) for row in found]
 
