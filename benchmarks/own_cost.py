@@ -411,7 +411,7 @@ def _put_back(folder: Path) -> None:
 def main() -> None:
     """Prepare, run, replay, print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tasks", type=int, default=sized(2, 60, 300))
+    parser.add_argument("--tasks", type=int, default=sized(1, 60, 300))
     parser.add_argument("--projects", type=int, default=sized(1, 6, 24))
     parser.add_argument("--profile", default="", help="write a profile of the conductor's own thread there")
     parser.add_argument("--session", default="", help=argparse.SUPPRESS)

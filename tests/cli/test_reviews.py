@@ -21,11 +21,11 @@ from navigator.model.states import Criterion, FindingKind, Role, Severity, TaskS
 from navigator.model.text import is_unsafe
 from navigator.sheet import reviews as words
 from navigator.sheet.reviews import review_document, sarif, standing, unread
+from tests import records
 from tests.cli.conftest import Command
 from tests.cli.json_schema import problems
 from tests.journey.scripted_models import Models, approval, objection, speaking
 from tests.journey.support import git, make_repository
-from tests.tui import world
 
 SCHEMA = json.loads((Path(__file__).parent / "data" / "sarif-2.1.0.json").read_text(encoding="utf-8"))
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1bC3dE5"
@@ -33,7 +33,7 @@ HOSTILE = f"\x1b[31m<script>alert(1)</script> ](http://x) `{TOKEN}` @all\n# Head
 
 
 def finding(**fields: Any) -> Finding:
-    return world.finding(path="src/ä b.py", line=7).model_copy(update=fields)
+    return records.finding(path="src/ä b.py", line=7).model_copy(update=fields)
 
 
 def document(*findings: Finding, verdict: Verdict = Verdict.REVISE, **fields: Any) -> dict[str, Any]:
