@@ -31,29 +31,11 @@ from pathlib import Path
 from benchmarks.size import sized
 from benchmarks.tui_startup import BARE, OURS
 
-PROJECTS, TASKS, SECONDS = sized((1, 1, 1), (24, 36, 60), (24, 36, 600))
-PAUSE, REST = sized((0.1, 0.5), (1, 5), (1, 5))
+PROJECTS, TASKS, SECONDS = sized((1, 1, 0.2), (24, 36, 60), (24, 36, 600))
+PAUSE, REST = sized((0.05, 0.1), (1, 5), (1, 5))
 """Seconds after each key, and after the last."""
-KEYS = [
-    "j",
-    "k",
-    "enter",
-    "n",
-    "n",
-    "escape",
-    "F",
-    "escape",
-    "S",
-    "2",
-    "3",
-    "4",
-    "5",
-    "escape",
-    "C",
-    "escape",
-    "?",
-    "escape",
-]
+PAGES = [*"F", "escape", *"S2345", "escape", *"C", "escape", *"?", "escape"]
+KEYS = ["j", "k", "enter", "n", "n", "escape", *sized([], PAGES, PAGES)]
 """Pressed before the rest: Review, Fleet, the pages of Statistics, Compose, the help."""
 SENT = {"tab": "\t", "enter": "\r", "escape": "\x1b"}
 

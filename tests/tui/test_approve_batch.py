@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +135,7 @@ async def test_what_changed_or_overlaps_is_left_out(
         await at.back()
 
         monkeypatch.setattr(
-            batch, "facts_of", lambda *given: [replace(of, overlaps=("P31",)) for of in facts_of(*given)]
+            batch, "facts_of", lambda *given: [of._replace(overlaps=("P31",)) for of in facts_of(*given)]
         )
         at.screen.post_message(DecideAll(DecisionKind.APPROVE, [("P3", tree)]))
         dialog = await at.dialog(BatchDialog)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +91,7 @@ def shown(review: Review) -> tuple[ReviewContext, Proposal]:
     proposal = proposed(id="P2", round=1, review=review)
     state = TaskState.AWAITING_APPROVAL
     task = Task(id="T1", project_id=1, project="p", text="x", state=state, created="", updated="")
-    card = replace(CARD, proposal="P2", verdict=review.verdict, stated=review.stated_verdict)
+    card = CARD._replace(proposal="P2", verdict=review.verdict, stated=review.stated_verdict)
     project = Project(id=1, name="p", path="/p")
     return ReviewContext(task, project, (proposal,), facts={"P2": card}), proposal
 

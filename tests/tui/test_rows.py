@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
@@ -122,7 +120,7 @@ PLAIN = replace(CARD, verdict=Verdict.APPROVE, added=5, paths=("a.py",), tests="
 
 
 def card(number: int, **more: object) -> Card:
-    return replace(PLAIN, task=f"T{number}", proposal=f"P{number}", **more)  # type: ignore[arg-type]
+    return PLAIN._replace(task=f"T{number}", proposal=f"P{number}", **more)  # type: ignore[arg-type]
 
 
 GROUP = {"variant_of": "T2", "variants": 3}
@@ -160,5 +158,5 @@ def test_a_row_says_which_variant_it_is_and_what_a_queued_task_waits_for() -> No
     assert ("variant 1/3", "muted") in flags_of(ROWS[1], short=False)
     queued = card(6, state=TaskState.QUEUED, waits=(("T1", TaskState.REVIEWING),))
     assert work_word(queued) == ("after T1", "muted")
-    stuck = replace(queued, waits=(("T1", TaskState.REVIEWING), ("T3", TaskState.REJECTED)))
+    stuck = queued._replace(waits=(("T1", TaskState.REVIEWING), ("T3", TaskState.REJECTED)))
     assert work_word(stuck) == ("after T3", "warn")
