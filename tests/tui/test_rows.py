@@ -116,7 +116,7 @@ async def test_cursor_and_selection_follow_their_rows() -> None:
         assert app.list.clear_selection() and not app.list.clear_selection()
 
 
-PLAIN = replace(CARD, verdict=Verdict.APPROVE, added=5, paths=("a.py",), tests="passed")
+PLAIN = CARD._replace(verdict=Verdict.APPROVE, added=5, paths=("a.py",), tests="passed")
 
 
 def card(number: int, **more: object) -> Card:
