@@ -170,7 +170,7 @@ BUDGETS = {
     "engine": 2_025,
     "tui": 6_810,
     "cli": 4_225,
-    "store": 2_830,
+    "store": 2_845,
     "lab": 2_805,
     "sandbox": 2_140,
     "swap": 2_295,

@@ -94,7 +94,7 @@ def tips(reader: GlanceReads, of: Collection[int] | None = None) -> Tips:
     from navigator.git.facts import read_base
 
     found: dict[tuple[int, str], str] = {}
-    for project, path, own, base in reader.open_bases():
+    for project, path, own, base in reader.bases_waiting():
         if of is None or project in of:
             with suppress(NavigatorError):
                 found[project, own] = read_base(path, base)
