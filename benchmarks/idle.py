@@ -34,8 +34,8 @@ from benchmarks.tui_startup import BARE, OURS
 PROJECTS, TASKS, SECONDS = sized((1, 1, 0.2), (24, 36, 60), (24, 36, 600))
 PAUSE, REST = sized((0.05, 0.1), (1, 5), (1, 5))
 """Seconds after each key, and after the last."""
-KEYS = ["j", "k", "enter", "n", "n", "escape"]
-KEYS += sized([], [*"F", "escape", *"S2345", "escape", *"C", "escape", *"?", "escape"], None)
+PAGES = [*"F", "escape", *"S2345", "escape", *"C", "escape", *"?", "escape"]
+KEYS = ["j", "k", "enter", "n", "n", "escape", *sized([], PAGES, PAGES)]
 """Pressed before the rest: Review, Fleet, the pages of Statistics, Compose, the help."""
 SENT = {"tab": "\t", "enter": "\r", "escape": "\x1b"}
 
