@@ -89,7 +89,7 @@ async def test_a_batch_from_its_question_to_its_summary(
         assert "who you are" not in words(dialog)
         assert "Hooks exist in billing (pre-commit): they will not run." in words(dialog)
         await at.press("escape")
-        await at.until(lambda: at.app.screen is at.screen)
+        await at.back()
         assert all(at.proposal(f"P{n}").decision is None for n in (2, 3, 4, 5))
 
         git(reviewing.repository, "config", "--unset", "user.name")
@@ -98,7 +98,7 @@ async def test_a_batch_from_its_question_to_its_summary(
         unknown = unknown_person(str(reviewing.repository))
         assert f"⚠ billing: {unknown}" in " ".join(words(dialog).split())
         await at.press("escape")
-        await at.until(lambda: at.app.screen is at.screen)
+        await at.back()
 
         git(reviewing.repository, "config", "user.name", "A Developer")
         dialog = await asked(at)
@@ -115,7 +115,7 @@ async def test_a_batch_from_its_question_to_its_summary(
         assert not at.proposal("P5").seen, "included is not looked at"
         assert at.proposal("P4").decision is None
         await at.press("enter")
-        await at.until(lambda: at.app.screen is at.screen)
+        await at.back()
 
 
 async def test_what_changed_or_overlaps_is_left_out(
@@ -132,7 +132,7 @@ async def test_what_changed_or_overlaps_is_left_out(
         await at.until(lambda: dialog._stage == "asking")
         assert reasons(dialog) == {"P3": "has changed since you looked at it", "P5": "is already rejected"}
         await at.press("escape")
-        await at.until(lambda: at.app.screen is at.screen)
+        await at.back()
 
         monkeypatch.setattr(
             batch, "facts_of", lambda *given: [of._replace(overlaps=("P31",)) for of in facts_of(*given)]

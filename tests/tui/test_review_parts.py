@@ -76,7 +76,7 @@ def test_an_editor_that_is_not_there_is_refused_in_words() -> None:
         run_editor(["false"])
 
 
-@pytest.mark.parametrize("name", ["../../etc/passwd", "a/b/\x1b[31m.py", "..", "x\ny.py", "src/ok.py"])
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a/b/\x1b[31m.py", "..", "x\ny.py"])
 def test_a_borrowed_file_stays_in_its_folder(name: str) -> None:
     with borrowed(name, b"content") as file:
         assert file.read_bytes() == b"content"
