@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from textual.events import Key
 from textual.pilot import Pilot
 
 from navigator.store.database import open_reader
@@ -40,6 +41,15 @@ async def loaded(pilot: Pilot[Any]) -> NavigatorApp:
     return app
 
 
+_NAMES = {"?": "question_mark", "/": "slash", ":": "colon", " ": "space"}
+
+
+def type_at_once(app: NavigatorApp, text: str) -> None:
+    """Post every key before the first is handled, as a paste into the terminal does."""
+    for character in text:
+        app.post_message(Key(_NAMES.get(character, character), character))
+
+
 class Driver:
     """The app driven by keys, and what it told."""
 
@@ -51,7 +61,8 @@ class Driver:
         await self.pilot.pause()
 
     async def type(self, text: str) -> None:
-        await self.press(*("space" if character == " " else character for character in text))
+        type_at_once(self.app, text)
+        await self.pilot.pause()
 
     async def until(self, true: Callable[[], bool], what: str = "it") -> None:
         await until(self.pilot, true, what=what)

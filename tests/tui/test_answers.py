@@ -26,7 +26,7 @@ from navigator.tui.dialogs import ConfirmDialog, NoteDialog
 from navigator.tui.widgets.page import Page
 from tests.tui import world
 from tests.tui.conftest import AppMaker
-from tests.tui.driving import loaded, until
+from tests.tui.driving import loaded, type_at_once, until
 from tests.tui.test_snapshots import Snap, still  # noqa: F401 (a fixture)
 
 Opened = tuple[Pilot[Any], NavigatorApp, Any]
@@ -178,7 +178,8 @@ async def test_a_report_is_read_copied_and_sent_back(opened: Any, answered: Stat
         assert "generating → awaiting approval" in told and "How does the store hang together?" in told
         await pilot.press("b")
         await until(pilot, lambda: isinstance(app.screen, NoteDialog) and app.screen.ready)
-        await pilot.press(*"Shorter", "ctrl+s")
+        type_at_once(app, "Shorter")
+        await pilot.press("ctrl+s")
         await to_deck(pilot, app)
     task = reader(answered).task(identifier)
     assert (task.state, task.attempt, task.note, task.report) == (TaskState.QUEUED, 1, "Shorter", "")

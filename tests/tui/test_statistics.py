@@ -78,8 +78,8 @@ def test_a_moment_is_written_as_the_store_does(since: str | datetime, text: str)
     assert utc_text(since) == text
 
 
-def test_no_line_is_wider_than_the_page(filled: StatePaths) -> None:
-    with closing(open_reader(filled.database)) as connection:
+def test_no_line_is_wider_than_the_page(state: StatePaths) -> None:
+    with closing(open_reader(state.database)) as connection:
         found = {page: page.read(Reader(connection), PageQuestion(by="kind")) for page in PAGES}
     for page, width in product(PAGES, (40, 110)):
         for line in page_lines(found[page], page.missing, width):
