@@ -7,7 +7,6 @@ import faulthandler
 from collections.abc import Callable
 from typing import Any, cast
 
-import pytest
 from textual.events import Key
 from textual.pilot import Pilot
 
@@ -15,11 +14,6 @@ from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.app import NavigatorApp
 from navigator.tui.diff.view import DiffView
-
-looks = pytest.mark.parametrize(
-    ("theme", "size"), [("navigator-dark", (80, 24)), ("navigator-light", (200, 60))], ids=["small", "large"]
-)
-"""What each screen is pictured in: every size and theme once."""
 
 
 async def until(pilot: Pilot[Any], true: Callable[[], bool], *, what: str = "it") -> None:
