@@ -27,7 +27,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.size import sized
-from navigator.exam.mining import is_code
+from navigator.exam.history import is_code
 from navigator.lab.comparing.journal import USUAL
 from tests.journey.scripted_models import speaking
 from tests.journey.support import Desk, git, make_repository

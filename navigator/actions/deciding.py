@@ -279,16 +279,13 @@ class SendBack(Decide):
         lines = [f"{one.project}: {one.title}" for one in shown]
         lines += [f"{task.project}: {task.text.strip().partition(chr(10))[0]}" for task in tasks]
         unsent = [one for held in shown for one in reader.comments(task_id=held.task_id, sent=False)]
-        lines += [
-            f"{one['path']}:{one['line']}  {one['text']}" if one["line"] else f"{one['path']}  {one['text']}"
-            for one in unsent
-        ]
+        lines += [f"{place_of(one)}  {one['text']}" for one in unsent]
         needed = "" if unsent and not tasks else "Say what to do differently, or comment on a line."
         names = ", ".join([one.id for one in shown] + [task.id for task in tasks])
         return Question(f"Send {names} back?", tuple(lines), "send back", NoteField(needed=needed))
 
     async def perform(self, deps: Dependencies) -> Done:
-        tasks = [self._task(deps, identifier) for identifier in self.tasks]
+        tasks = list(dict.fromkeys(self._task(deps, identifier) for identifier in self.tasks))
         found = await super().perform(deps)
         with deps.store.transaction() as tx:
             for identifier in tasks:
@@ -335,7 +332,12 @@ def _no_note() -> UsageError:
 
 def comment_text(comment: Mapping[str, Any]) -> str:
     """A comment as a note quotes it: where, the line, the words."""
-    return f"{comment['path']}:{comment['line']}: {comment['quote'].strip()}\n  {comment['text']}"
+    return f"{place_of(comment)}: {comment['quote'].strip()}".removesuffix(": ") + f"\n  {comment['text']}"
+
+
+def place_of(comment: Mapping[str, Any]) -> str:
+    """The file of a comment, with the line where it is about one."""
+    return f"{comment['path']}:{comment['line']}" if comment["line"] else str(comment["path"])
 
 
 # Take back a landing, or an approval that has not landed.
@@ -419,7 +421,7 @@ async def _undo_landing(deps: Dependencies, proposal: Proposal) -> dict[str, Any
     landing = await undo(deps, proposal.id)
     above, more = [task.id for task in built_on(deps.reader, proposal)], ""
     if above:
-        more = f"; {', '.join(above)} was based on it and will be rewritten once its proposal is approved"
+        more = f"; {', '.join(above)} built on it, and will be rewritten once it is approved"
     return {"ref": landing.ref, "reason": landing.reason + more}
 
 
@@ -431,11 +433,11 @@ def _landed_lines(reader: Reader, proposal: Proposal) -> list[str]:
         f"{proposal.landing.commit[:12]} on {branch}",
     ]
     above = [task.id for task in built_on(reader, proposal)]
-    return [*lines, f"⚠ {', '.join(above)} builds on it"] if above else lines
+    return [*lines, f"⚠ built on it: {', '.join(above)}"] if above else lines
 
 
 class LookForReverts(Verb):
-    """Look for landed commits that were reverted since; nothing is changed. Those found before are not looked for again."""
+    """Look for landed commits that were reverted since; nothing is changed. Commits already known to be reverted are skipped."""
 
     op = "reverts.look"
 
@@ -449,7 +451,7 @@ class LookForReverts(Verb):
             await look_at_findings(deps, project)
             if n := fates.total():
                 looked, reverted, unknown = plural(n, "landed commit"), fates["reverted"], fates["unknown"]
-                said = f"{looked} looked for: {reverted} reverted, {unknown} not known"
+                said = f"{looked} checked: {reverted} reverted, {unknown} unknown"
                 told.append(Told(project.name, said))
                 row = {"commits": n, "reverted": reverted, "unknown": unknown}
                 rows.append({"project": project.name} | row)

@@ -65,7 +65,7 @@ def verb(name: str) -> type[Verb]:
 
 
 async def perform(deps: Dependencies, name: str, document: dict[str, Any]) -> dict[str, Any]:
-    """Do one thing, from and to JSON: what `--json` prints, and `told`, the same in words.
+    """Perform a verb. Returns the document that `--json` prints, with `told`: its lines for people.
 
     Raises:
         UsageError: no such verb, or arguments that do not fit it.

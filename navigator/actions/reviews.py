@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from pydantic import model_validator
 
 from navigator.actions.base import Done, NoteField, Question, SubjectVerb, Told, Verb, done, plural
-from navigator.actions.deciding import TreePin, comment_text, require_tree, wrong_state
+from navigator.actions.deciding import TreePin, comment_text, place_of, require_tree, wrong_state
 from navigator.actions.tasks import TEXT_LIMIT
 from navigator.journey.change import put_away
 from navigator.model.errors import Conflict, NavigatorError, UsageError
@@ -89,7 +89,7 @@ def _queued_words(task: Task, new: bool) -> str:
 
 
 class RequestFix(SubjectVerb):
-    """The review is put away with it: what is left to do is the task's.
+    """Queue a fix for what a review found, and put the review away.
 
     `note` goes into the task beside the findings and your comments. `tree` must be the proposal's, where it is given.
     """
@@ -119,10 +119,12 @@ class RequestFix(SubjectVerb):
         if len(found) > 5:
             lines.append(f"and {plural(len(found) - 5, 'more finding')}")
         comments = reader.comments(task_id=shown.task_id, sent=False)
-        lines += [f"{one['path']}:{one['line']}  {one['text']}" for one in comments[:5]]
+        lines += [f"{place_of(one)}  {one['text']}" for one in comments[:5]]
         needed = "" if found or comments else "It has no findings: say what to fix."
         note = NoteField("what to fix", needed=needed) if needed else NoteField()
-        return Question(f"Queue a task that fixes what {shown.id} found?", tuple(lines), "queue", note)
+        return Question(
+            f"Queue a task that fixes what the review of {shown.id} found?", tuple(lines), "queue", note
+        )
 
     async def perform(self, deps: Dependencies) -> Done:
         self.require(deps.reader)
@@ -155,7 +157,7 @@ class RequestFix(SubjectVerb):
             tx.set_proposal_state(shown.id, ProposalState.DECIDED)
         where = branch or on[:12]
         return done(
-            [Told(made.id, f"queued: fixes what {shown.id} found, on {where}")],
+            [Told(made.id, f"queued: fixes what the review of {shown.id} found, on {where}")],
             proposal=shown.id,
             task=deps.reader.task(made.id),
             on=where,
@@ -195,5 +197,4 @@ def _task_text(read: Task, findings: list[Finding], said: str) -> str:
         lines += [f"   When: {one.trigger}"] if one.trigger else []
         lines += [f"   The line: {one.quote.strip()}"] if one.quote else []
     lines += ["", said] if said else []
-    text = "\n".join(lines)
-    return text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT]
+    return "\n".join(lines)[:TEXT_LIMIT]

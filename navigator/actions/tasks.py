@@ -116,7 +116,7 @@ class Retry(TaskVerb):
             hint = f"To have the proposal written again: `navigator send-back {on.proposal} --note …`."
         elif on.state is TaskState.LANDED:
             hint = f"Undo the landing first: `navigator undo {on.proposal}`."
-        return wrong_state(on, f"{on.task} cannot be retried: it has not ended, or has landed. It", hint)
+        return wrong_state(on, f"{on.task} cannot be retried; it", hint)
 
     def move(self, tx: Transaction, task: Task) -> None:
         if task.ref:
@@ -151,9 +151,11 @@ class PutAway(TaskVerb):
 
     def question(self, reader: Reader) -> Question | None:
         left = 0
-        for identifier in self.ids:
+        for identifier in dict.fromkeys(self.ids):
             task = reader.task(identifier)
-            left += sum(one.state == "open" for one in reader.suggestions(task.id, attempt=task.attempt))
+            left += sum(
+                one.state == SuggestionState.OPEN for one in reader.suggestions(task.id, attempt=task.attempt)
+            )
         if not left:
             return None
         line = f"{plural(left, 'open suggestion')} will be dismissed."
@@ -172,8 +174,8 @@ class PutAway(TaskVerb):
 
 
 class After(TaskVerb):
-    """`after` has to land, to be approved or to be done first, in place of what they came after; without any, they start at once.
-    A circle is refused."""
+    """Make tasks wait until all of `after` have landed, been approved or been done. It replaces what they waited for; with none
+    they start at once. A circle is refused."""
 
     op = "task.after"
     small = True
@@ -217,7 +219,7 @@ class After(TaskVerb):
 
 
 class Settle(Verb):
-    """Queue a task for each, all or none, or put them away. One that was dismissed can be accepted later.
+    """Accept suggestions of a scan (each becomes a task, all or none), or dismiss them. A dismissed one can be accepted later.
 
     Suggestions of the scan `task` by `ranks`, or all that are open (`everything`), to `accept` or to dismiss. `attempt` is the
     one that was on the screen: another attempt's ranks mean other suggestions.
@@ -310,7 +312,7 @@ class NewTask(Model):
     """A task as a client asks for it.
 
     `after` are tasks that have to land, to be approved or to be done first: ids, or the `name`s of tasks in the same request.
-    `variants` of it are written, which differ in temperature; one of them is approved.
+    `variants`: how many versions are written, at different temperatures; one of them is approved.
     """
 
     project: str

@@ -45,7 +45,7 @@ class RpcError(Exception):
 
 
 def grant(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Say yes once. The sandbox decides what the agent's tools can reach."""
+    """Grant a permission, once if that is offered, else always. The sandbox decides what the agent's tools can reach."""
     options = params.get("options")
     known = [option for option in options if isinstance(option, dict)] if isinstance(options, list) else []
     for wanted in ("allow_once", "allow_always"):
@@ -82,7 +82,8 @@ class AgentPipes:
         """Send a request and wait for its result.
 
         Raises:
-            RpcError: the agent's error. AgentFailed: its output ended or could not be read.
+            RpcError: the agent's error.
+            AgentFailed: its output ended or could not be read.
         """
         if self._over is not None:
             raise AgentFailed(str(self._over))
@@ -196,7 +197,8 @@ async def introduce(link: AgentPipes) -> Introduced:
     """Agree on the protocol.
 
     Raises:
-        AgentUnavailable: it speaks another version.
+        AgentUnavailable: it refuses, or speaks another version.
+        AgentFailed: its output ended.
     """
     capabilities = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
     try:
@@ -215,7 +217,7 @@ async def introduce(link: AgentPipes) -> Introduced:
         spoken = safe_line(str(told.get("protocolVersion")))[:20]
         raise AgentUnavailable(
             f"The agent speaks version {spoken} of the Agent Client Protocol, not {PROTOCOL}.",
-            hint="Install a version of the agent that speaks version 1.",
+            hint=f"Install a version of the agent that speaks version {PROTOCOL}.",
         )
     info = told.get("agentInfo")
     info = info if isinstance(info, dict) else {}
@@ -251,6 +253,7 @@ async def prompt(link: AgentPipes, session: str, text: str) -> str:
 
     Raises:
         AgentFailed: the agent reports an error.
+        AgentUnavailable: it asks for a login.
     """
     try:
         told = await link.ask(

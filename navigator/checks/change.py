@@ -93,9 +93,9 @@ def added_secret(old: str | None, new: str | None) -> str:
     """
     if new is None:
         return ""
-    known = Counter((old or "").splitlines())
+    known = Counter((old or "").split("\n"))
     added: list[tuple[int, str]] = []
-    for number, line in enumerate(new.splitlines(), 1):
+    for number, line in enumerate(new.split("\n"), 1):
         if known[line] > 0:
             known[line] -= 1
         else:

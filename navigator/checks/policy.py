@@ -58,7 +58,7 @@ def _name_problem(path: str) -> tuple[str, str] | None:
         )
     for part in path.split("/"):
         if part in {"", ".", ".."}:
-            return "outside", "leads out of the project, or through an empty name"
+            return "outside", "has an empty part, or one that is `.` or `..`"
         if is_git_folder(part):
             return "git_folder", f"{part!r} is git's own folder, or would be on another file system"
         if _WINDOWS_DEVICE.match(part) or part.endswith((" ", ".")) or ":" in part:
@@ -114,7 +114,7 @@ def check_paths(
                     _refuse(
                         "case_collision",
                         path,
-                        f"differs from {safe_line(other)} only in case or accents' form",
+                        f"differs from {safe_line(other)} only in letter case or Unicode normalisation",
                     )
                 )
                 break
@@ -213,7 +213,8 @@ def _about(change: RawChange, read_blob: Callable[[str], bytes]) -> list[PolicyI
     """The items of one changed path."""
     path, old, new = change.path, change.old_mode, change.new_mode
     if _SYMLINK in (old, new):
-        what = "removes" if new == ABSENT else "makes" if old != _SYMLINK else "retargets"
+        there = "retargets" if new == _SYMLINK else "replaces"
+        what = "removes" if new == ABSENT else "makes" if old != _SYMLINK else there
         return [
             _refuse("symlink", path, f"{what} a symbolic link, through which other files could be written")
         ]
@@ -229,7 +230,7 @@ def _about(change: RawChange, read_blob: Callable[[str], bytes]) -> list[PolicyI
             return [_refuse("unreadable", path, "has content that cannot be read")]
         if is_binary(content):
             return [_refuse("binary", path, "is not text, so the change cannot be reviewed")]
-    if (new == _EXECUTABLE) != (old == _EXECUTABLE) and _EXECUTABLE in (old, new) and new != ABSENT:
+    if new != ABSENT and (new == _EXECUTABLE) != (old == _EXECUTABLE):
         word = "becomes" if new == _EXECUTABLE else "is no longer"
         items.append(confirm("executable", path, f"{word} executable"))
     special = _special_file(path)

@@ -23,7 +23,6 @@ from navigator.cli import output
 from navigator.cli.command import Value, command
 from navigator.cli.session import state_paths
 from navigator.client.body import same_model
-from navigator.client.status import ServerLook
 from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path, resource_dir
 from navigator.config.settings import Settings, load_settings
 from navigator.git.runner import Git, find_git
@@ -220,6 +219,7 @@ def _agent(settings: Settings) -> Check:
 
 def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
     """The strategy, made as a run makes it, its own checks, and the servers. Nothing is started."""
+    from navigator.cli.doctor_servers import answer_item, context_items
     from navigator.swap import look_at_servers, make_strategy, strategy_names
 
     if settings.swap.strategy is None:
@@ -240,39 +240,9 @@ def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
     if strategy.embedded or any(item.name == "ssh" and item.state == "missing" for item in own):
         return  # the servers are behind the connection: once is enough
     for look in look_at_servers(settings, paths):
-        yield _server(look, swapped=strategy.restarts_servers and look.role is not Role.FINAL)
+        yield answer_item(look, swapped=strategy.restarts_servers and look.role is not Role.FINAL)
         if look.state == "ready":
-            yield from _context(settings, look.role)
-
-
-def _context(settings: Settings, role: Role) -> Iterator[Check]:
-    """Whether the server loaded the model with a shorter context than the settings say: Ollama cuts longer prompts silently."""
-    from navigator.setup.servers import look
-
-    server = settings.server(role)
-    held = asyncio.run(look(server.base_url, model=server.model)).context
-    if held is not None and held < server.context_tokens:
-        found = f"loaded with a context of {held:,} tokens; the settings say {server.context_tokens:,}"
-        hint = "Start the server with a longer one (Ollama: OLLAMA_CONTEXT_LENGTH), or lower context_tokens."
-        yield Check(f"{role.value} context", "warn", found, hint)
-
-
-def _server(look: ServerLook, *, swapped: bool) -> Check:
-    """One role's server. `swapped`: a swap starts it."""
-    name = look.role.value
-    if look.state == "ready":
-        return Check(name, "ok", f"{look.address} serves {look.served or 'a model it does not name'}")
-    if look.state in ("asleep", "not loaded"):
-        now = f"{look.address}: {look.state}; a swap loads it"
-        if look.served:
-            now = f"{look.address} serves {look.served} now; a swap changes it"
-        elif look.down:
-            now = f"not running at {look.address}; a swap starts it"
-        return Check(name, "ok", now)
-    if swapped and look.state == "silent":
-        return Check(name, "warn", f"not running at {look.address}; a swap starts it")
-    state: Literal["warn", "missing"] = "warn" if look.state in ("loading", "paused", "unsure") else "missing"
-    return Check(name, state, look.problem or f"{look.address}: {look.state}", look.remedy)
+            yield from context_items(settings, look.role)
 
 
 # `navigator doctor --plan`: what a pair of models takes on a card, and which strategy follows

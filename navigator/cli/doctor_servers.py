@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from navigator.config.paths import resource_dir
@@ -26,18 +26,48 @@ from navigator.swap.machine import HERE, Machine, There, servers_machine
 from navigator.swap.ssh import ConnectionLost
 
 if TYPE_CHECKING:
+    from navigator.client.status import ServerLook
     from navigator.setup.install import Places
-    from navigator.swap.machine import There
 
 _ANSWER_SECONDS = 5.0
 
 
 def server_items(settings: Settings, *, reached: bool) -> Iterator[Check]:
-    """Everything about the servers and their machine. `reached`: nothing is known that keeps the strategy from it."""
+    """Everything about the servers and their machine. `reached`: the servers' machine answered, as far as is known."""
     if not settings.swap.host:
         yield from serving_items(settings)
     elif reached:
         yield from remote_items(settings)
+
+
+def context_items(settings: Settings, role: Role) -> Iterator[Check]:
+    """Whether the server loaded the model with a shorter context than the settings say: Ollama cuts longer prompts silently."""
+    from navigator.setup.servers import look
+
+    server = settings.server(role)
+    held = asyncio.run(look(server.base_url, model=server.model)).context
+    if held is not None and held < server.context_tokens:
+        found = f"loaded with a context of {held:,} tokens; the settings say {server.context_tokens:,}"
+        hint = "Start the server with a longer one (Ollama: OLLAMA_CONTEXT_LENGTH), or lower context_tokens."
+        yield Check(f"{role.value} context", "warn", found, hint)
+
+
+def answer_item(look: ServerLook, *, swapped: bool) -> Check:
+    """One role's server. `swapped`: a swap starts it."""
+    name = look.role.value
+    if look.state == "ready":
+        return Check(name, "ok", f"{look.address} serves {look.served or 'a model it does not name'}")
+    if look.state in ("asleep", "not loaded"):
+        now = f"{look.address}: {look.state}; a swap loads it"
+        if look.served:
+            now = f"{look.address} serves {look.served} now; a swap changes it"
+        elif look.down:
+            now = f"not running at {look.address}; a swap starts it"
+        return Check(name, "ok", now)
+    if swapped and look.state == "silent":
+        return Check(name, "warn", f"not running at {look.address}; a swap starts it")
+    state: Literal["warn", "missing"] = "warn" if look.state in ("loading", "paused", "unsure") else "missing"
+    return Check(name, state, look.problem or f"{look.address}: {look.state}", look.remedy)
 
 
 def card_items(on: Machine = HERE) -> Iterator[Check]:
@@ -49,16 +79,17 @@ def card_items(on: Machine = HERE) -> Iterator[Check]:
         held = f"{card.used_mib} MiB of {card.total_mib} MiB in use, driver {card.driver}"
         yield Check(name, "ok", f"{card.name}, {held}")
     if on.host and not found:
-        hint = "Check the driver there; free GPU memory cannot be waited for without it."
+        hint = "Check the driver there: without it a swap cannot wait until GPU memory is free."
         yield Check(name, "warn", f"nvidia-smi on {on.host} shows no GPU", hint)
 
 
 def serving_items(settings: Settings) -> Iterator[Check]:
     """Everything about servers on this machine. Nothing is started or stopped."""
-    if settings.swap.strategy is None or strategy_class(settings.swap.strategy).embedded:
+    if settings.swap.strategy is None:
         return
-
     strategy = strategy_class(settings.swap.strategy)
+    if strategy.embedded:
+        return
     local = [role for role in ROLES if is_local(settings.server(role).base_url)]
     if strategy.uses_units:
         yield from unit_items(settings, places_of(settings.swap.systemd.scope))
@@ -119,7 +150,7 @@ def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Chec
                 changed = program_of_unit(text) == program and to_look_at(text, found.version, places.on)
                 if changed:
                     hint = "Measure again: `navigator lab speculation measure PLAN --write`."
-                    yield Check("speculation", "warn", f"decided for another {changed}", hint)
+                    yield Check("speculation", "warn", f"measured under other conditions: {changed}", hint)
 
 
 def _check_files(settings: Settings, role: Role, *, units: bool) -> Iterator[Check]:

@@ -26,7 +26,7 @@ from navigator.model.text import plural
 if TYPE_CHECKING:
     from navigator.config.settings import Settings
     from navigator.journey.dependencies import Dependencies
-    from navigator.lab.comparing.journal import Journal, LabTask
+    from navigator.lab.comparing.journal import LabTask
     from navigator.lab.comparing.result import Outlook
     from navigator.lab.comparing.session import Finished
     from navigator.lab.comparing.tasks import Function
@@ -167,7 +167,8 @@ def compare(
     called = name or "-".join([*projects, *(each.stem for each in file)]) or "all"
     if not _NAME.fullmatch(called):
         raise UsageError(
-            f"{called} is not a valid folder name.", hint="Use letters, digits, dots and dashes."
+            f"{called} is not a valid folder name.",
+            hint="Give a short one with --name: letters, digits, dots and dashes.",
         )
     take_config_projects()
     with locked_dependencies(state_paths()) as deps:
@@ -330,14 +331,7 @@ def bench(*, arm: _BenchArms = ()) -> None:
     names = arm or ("generator", "self-review")
     journal = Journal(lab_folder("bench") / "-".join(names))
     with locked_dependencies(state_paths()) as deps:
-
-        async def whole() -> Finished:
-            try:
-                return await _run_bench(deps, journal, names)
-            finally:
-                await deps.close()
-
-        done = asyncio.run(whole())
+        done = asyncio.run(_run_bench(deps, journal, names))
     output.show(done.document(), lambda _: tell(done))
 
 

@@ -37,7 +37,7 @@ def print_json(document: Any) -> None:
 
 
 def plain(found: Any) -> Any:
-    """What JSON has of an object: its `document()`, else its fields."""
+    """The JSON form of an object: its `document()`, else its fields."""
     if hasattr(found, "document"):
         return found.document()
     if is_dataclass(found) and not isinstance(found, type):
@@ -67,9 +67,9 @@ def emit(text: str) -> None:
     click.echo(text)
 
 
-def note(text: str) -> None:
+def note(text: str, **attributes: Any) -> None:
     """One line for people beside the output, on stderr."""
-    click.echo(safe_text(text), err=True)
+    click.echo(style(safe_text(text), **attributes), err=True)
 
 
 def style(text: str, **attributes: Any) -> str:

@@ -15,6 +15,7 @@ from navigator.actions.projects import AddProject, CheckProject, Landing, Remove
 from navigator.actions.wire import Result
 from navigator.cli import output, session
 from navigator.cli.command import Commands, Folder, Value, command, given
+from navigator.config.paths import is_folder, typed_path
 from navigator.git.facts import find_repositories, read_facts, repository_of
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.models import Baseline
@@ -99,7 +100,7 @@ def _show_outcome(found: Result, baseline: Baseline | None) -> None:
         output.say(f"    and {len(baseline.failures) - _SHOWN} more")
     if baseline.outcome is CheckOutcome.FAILED:
         output.say("  They fail without any proposal: a proposal is blamed only for further failures.")
-    if baseline.outcome is not CheckOutcome.PASSED:
+    if rest.strip() and baseline.outcome is not CheckOutcome.PASSED:
         output.say(safe_text(rest.strip()))
 
 
@@ -120,7 +121,7 @@ def add(
         landing: Where approved changes land: a separate branch navigator/…, or the current branch.
         base: The branch to work from; default: the current one.
     """
-    place = str(path.expanduser().absolute())
+    place = str(typed_path(path))
     session.carry_out(AddProject(path=place, name=name, check=check, landing=landing, base=base))
 
 
@@ -147,7 +148,7 @@ def set_project(
     """
     verb = SetProject(
         name=name,
-        path=str(path.expanduser().absolute()) if path is not None else None,
+        path=str(typed_path(path)) if path is not None else None,
         check=check,
         landing=landing,
         base=base,
@@ -159,7 +160,7 @@ def set_project(
 
 @command(project, yes=True)
 def scan(folder: Folder) -> None:
-    """Find git repositories under FOLDER and add them. Without a terminal and --yes none is added."""
+    """Find git repositories under FOLDER and add them. Without a terminal, none is added unless --yes is given."""
     document = add_below(folder)
     told = f"Found {len(document['found'])} new, added {len(document['projects'])}."
     output.show(document, lambda _: output.say(told))
@@ -174,7 +175,7 @@ def add_below(folder: Path) -> dict[str, Any]:
     found = list(_below(folder))
     if not found:
         output.note(f"No new repositories below {folder}.")
-    elif not given("--json"):
+    else:
         rows = [
             (path, tests or "none found: nothing is tested, nor any finding proved") for path, tests in found
         ]
@@ -240,7 +241,7 @@ def list_projects() -> None:
 
 def _show_projects(rows: Sequence[Sequence[object]]) -> None:
     if rows:
-        output.table(rows, "project", "queued", "wait", "landing", "tests on the base", "path")
+        output.table(rows, "project", "queued", "waiting", "landing", "tests on the base", "path")
     else:
         output.say(
             "No projects yet. `navigator project add PATH` adds one, `navigator setup --projects DIR` all below a folder."
@@ -335,8 +336,8 @@ def targets(words: tuple[str, ...]) -> tuple[str, str]:
         names = [held.name for held in store.projects()]
         if first in names:
             return first, second
-        if first in (".", "..") or ("/" in first and Path(first).expanduser().is_dir()):
-            return project_of(Path(first).expanduser()), second
+        if first in (".", "..") or ("/" in first and is_folder(typed_path(first))):
+            return project_of(typed_path(first)), second
         if second:
             store.project(first)  # names the nearest one
     return project_of(Path.cwd()), first

@@ -18,7 +18,7 @@ import click
 
 from navigator.cli import output, session
 from navigator.cli.command import Value, command, given
-from navigator.config.paths import STATE_VARIABLE, StatePaths
+from navigator.config.paths import CONFIG_VARIABLE, STATE_VARIABLE, StatePaths, config_path
 from navigator.config.settings import time_scale as scale_of
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, utc_now
@@ -200,27 +200,35 @@ def _detach() -> None:
         raise _unwritable(errors, error) from error
     with stream:
         os.fchmod(stream.fileno(), 0o600)
-        child = start([sys.executable, "-m", "navigator", *arguments, "--json"], stderr=stream, cwd="/")
+        # What was named relative to this folder is looked for in another one.
+        named = {STATE_VARIABLE: str(paths.root), CONFIG_VARIABLE: str(config_path())}
+        named = {name: place for name, place in named.items() if name in os.environ}
+        command = [sys.executable, "-m", "navigator", *arguments, "--json"]
+        child = start(command, stderr=stream, cwd="/", env=os.environ | named)
     deadline = time.monotonic() + _DETACH_WAIT
-    while session.live_status() is None and time.monotonic() < deadline:
-        if child.poll() is not None:
-            if child.returncode == 0:
-                break  # it had so little to do that it has already finished
+    told = f"The conductor is running in the background (process {child.pid}). `navigator status` shows it."
+    while session.live_status() is None:
+        if child.poll() == 0:
+            told = "The conductor had nothing left to do, and has ended."
+            break
+        if child.returncode is not None:
             said = errors.read_text(encoding="utf-8", errors="replace").strip()
             raise NavigatorError(f"The conductor did not start: {said or f'exit code {child.returncode}'}")
+        if time.monotonic() > deadline:
+            told = f"The conductor (process {child.pid}) has not answered for {_DETACH_WAIT:g} s. See `navigator status`."
+            break
         time.sleep(0.05)
-    running = (
-        f"The conductor is running in the background (process {child.pid}). `navigator status` shows it."
-    )
-    output.show({"pid": child.pid}, lambda _: output.say(running))
+    output.show({"pid": child.pid}, lambda _: output.say(told))
 
 
 # Progress of a session: a line per event on stderr, so that stdout stays for the result.
 
 log = logging.getLogger(__name__)
 
-_SAID = frozenset({state.value for state in TaskState} - {"queued", "generating", "checking", "reviewing"})
-"""States of a task that a line says."""
+_REPORTED = frozenset(
+    {state.value for state in TaskState} - {"queued", "generating", "checking", "reviewing"}
+)
+"""States of a task that get a line of progress."""
 
 
 class Progress:
@@ -247,10 +255,11 @@ def _event_line(event: Event) -> str:
     reason = safe_line(str(told.get("reason") or ""))[:160]
     because = f": {reason}" if reason else ""
     match event.kind:
-        case "task_state" if told.get("to") in _SAID:
+        case "task_state" if told.get("to") in _REPORTED:
             return f"{event.task_id} {str(told['to']).replace('_', ' ')}{because}"
         case "swap_begun":
-            return f"{'swap' if told.get('from') else 'load'} to {told.get('to')} begins"
+            to = told.get("to")
+            return f"swap to {to} begins" if told.get("from") else f"loading the {to} begins"
         case "swap_added":
             return f"swap to {told.get('to')}: {told.get('outcome')} in {told.get('seconds', 0.0):.1f} s{because}"
         case "server_problem":
@@ -273,7 +282,7 @@ def mcp(
 
     \b
     Tools: list_projects, queue_task, review_ref, list_proposals, show_proposal, status.
-    Nothing there decides, lands or changes settings. docs/mcp.md shows how clients are told of it.
+    Nothing there decides, lands or changes settings. docs/mcp.md shows how to configure a client.
 
     Args:
         read_only: Leave out the tools that queue tasks and reviews.

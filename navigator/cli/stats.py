@@ -166,7 +166,7 @@ def report(file: Annotated[Path | None, Value("[FILE.html]")] = None, *, since: 
 
 
 def tell_account(store: Reader, since: str) -> None:
-    """Print what happened since a UTC time; "": in the newest night."""
+    """Print what happened since a UTC time; "": since 24 hours before the newest run ended."""
 
     title, *rest = lines(folded(account(store, since)))
     output.say(title, bold=True)
@@ -354,12 +354,14 @@ def _history(one: PreparedProject) -> None:
     if one.problem:
         output.say(f"  {one.problem} {one.hint}")
     for count in one.sources.values():
-        output.say(f"  Of {count.found:,} fixes {count.kept:,} lead to a commit each.")
+        output.say(
+            f"  {count.kept:,} of {count.found:,} fixes were traced to the commit that introduced the bug."
+        )
         for reason, number in _most_first(count.rejected):
             output.say(f"  {number:,} left out: {reason}")
         output.say(f"  Asked about: {plural(one.faulty, 'bug')}, {plural(one.clean, 'innocent commit')}.")
     if one.ended:
-        output.say(f"  Not proved by tests: {one.ended}")
+        output.say(f"  Proving by tests stopped: {one.ended}")
 
 
 def _result(found: Backtest, reviewer: str, items: int) -> None:

@@ -20,7 +20,7 @@ def status() -> None:
 
 
 def swapping(to: str, resident: str | None) -> str:
-    """What the GPU is kept for: a swap, or the canary of a model that others loaded."""
+    """What the GPU is busy with: a swap, or the canary questions to a model that was loaded outside Navigator."""
     return f"checking the {to}'s answers" if to == resident else f"swapping to {to}"
 
 
@@ -57,18 +57,16 @@ def _show_status(document: dict[str, Any]) -> None:
         )
     if document["disk_full"]:
         output.say(
-            "The disk is full: no new work starts until there is space. `navigator doctor` says where."
+            "The disk is full: no new work starts until there is space. `navigator doctor` shows which disk."
         )
     if document["unsandboxed"]:
         output.say(
             "Tests run UNSANDBOXED because of `[checks] unsandboxed`: code that a model wrote runs as you."
         )
     if document["not_responding"] is not None:
-        pid = document["not_responding"] or "unknown"
-        output.say(
-            f"The conductor (process {pid}) is running but not responding. Its log says what it does; "
-            f"`kill -CONT {pid}` continues one that was stopped, `kill {pid}` ends it."
-        )
+        pid = document["not_responding"]
+        known = f" `kill -CONT {pid}` resumes it if it was stopped, `kill {pid}` ends it." if pid else ""
+        output.say(f"The conductor is running but not responding. Its log shows what it was doing.{known}")
         return
     if conductor is None:
         held = document["resident"] or "state unknown"
@@ -85,8 +83,8 @@ def _show_status(document: dict[str, Any]) -> None:
         if conductor["both_resident"] and conductor["problems"]:
             held = "not every server answers"
         output.say(f"GPU: {held} ({conductor['strategy']})")
-    again = min(conductor["asked_again"].values(), default=0)
     for role, problem in conductor["problems"].items():
+        again = conductor["asked_again"].get(role)
         then = f" It is asked again in {again} s." if again else ""
         output.say(f"The {role}'s server: {problem}{then}")
     for role, reason in document["given_up"].items():

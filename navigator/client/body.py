@@ -172,8 +172,8 @@ class Timeouts:
 
     Attributes:
         connect: until the connection is open.
-        first_token: from sending the request to the first character of the answer; the server's queue and the
-            prefill lie in it.
+        first_token: from sending the request to the first character of the answer; it includes the server's
+            queue and the prefill.
         between_tokens: between two events of a stream that has begun.
         total: the whole call with its repetitions, from the moment it leaves the local queue.
         probe: one small question (models, load, kind).
@@ -265,7 +265,7 @@ _ABSOLUTE = patterns.compile(r"[/~]|[A-Za-z]:/")
 def same_model(wanted: str, answered: str) -> bool:
     """Whether `answered` is `wanted`.
 
-    Equal names are, after what carries no identity is dropped: letter case, `@revision`, `:latest` and `.gguf`; a snapshot
+    Names are compared without what does not identify a model: letter case, `@revision`, `:latest` and `.gguf`; a snapshot
     of the Hugging Face cache counts as its `owner/name`. Beyond that:
 
     - `answered` may add a date, as cloud services do: `gpt-x` answered by `gpt-x-2026-01-31`.

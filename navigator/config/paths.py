@@ -20,11 +20,27 @@ _APP = "navigator"
 _OURS = frozenset({"navigator.db", "conductor.lock", "navigator.log", "private", "backups", "rehearsal"})
 
 
+def typed_path(text: str | Path) -> Path:
+    """A path as somebody typed it, made absolute. `~name` stays as it is where there is no such user."""
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError:
+        return Path(text).absolute()
+
+
+def is_folder(path: Path) -> bool:
+    """Whether it is a folder that may be looked at."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False  # its parent is closed, or the name is too long
+
+
 def config_path() -> Path:
     """The settings file (it may be absent): `NAVIGATOR_CONFIG`, or `config.toml` in the user's folder."""
     named = os.environ.get(CONFIG_VARIABLE, "")
     if named:
-        return Path(named).expanduser().absolute()
+        return typed_path(named)
     import platformdirs
 
     return platformdirs.user_config_path(_APP) / "config.toml"
@@ -38,7 +54,7 @@ def state_dir() -> Path:
     """
     named = os.environ.get(STATE_VARIABLE, "")
     if named:
-        return private_folder(Path(named).expanduser().absolute())
+        return private_folder(typed_path(named))
     import platformdirs
 
     return private_folder(platformdirs.user_state_path(_APP))

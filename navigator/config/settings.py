@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from navigator.config.file import rehearses, settings_table
-from navigator.config.paths import config_path
+from navigator.config.paths import config_path, typed_path
 from navigator.config.reading import checked
 from navigator.model import patterns
 from navigator.model.errors import UsageError
@@ -444,7 +444,7 @@ class ProjectEntry(Section):
     @property
     def location(self) -> Path:
         """The path with `~` and links resolved: what stored projects are compared with."""
-        return Path(self.path).expanduser().resolve()
+        return typed_path(self.path).resolve()
 
     @property
     def display_name(self) -> str:

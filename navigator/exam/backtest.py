@@ -14,9 +14,9 @@ from typing import Any
 
 from navigator.exam.blame import Blame, Blamed, brought_by, mechanical, repairs
 from navigator.exam.candidates import OutOfTime, kind_of, words_of_commit
+from navigator.exam.history import Commit, Rejected, named_faulty, read_history, why_withheld
 from navigator.exam.items import head_of, keep_items, make_item, own_items, prepared, tell_progress
 from navigator.exam.making import Maker, maker_of
-from navigator.exam.mining import Commit, Rejected, named_faulty, read_history, why_withheld
 from navigator.figures.exam import Backtest, Case, caught_of, size_words
 from navigator.figures.intervals import Share
 from navigator.git.private import PrivateRepo

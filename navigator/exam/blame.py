@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from navigator.exam.mining import Commit, is_code, word_patterns
+from navigator.exam.history import Commit, is_code, word_patterns
 from navigator.git.facts import read_facts, require_same, resolve_base
 from navigator.git.private import PrivateRepo
 from navigator.git.reverts import Line, became_of

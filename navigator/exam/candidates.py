@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from navigator.exam.mining import Commit, Rejected
+from navigator.exam.history import Commit, Rejected
 from navigator.journey.checking import CheckSetup, check_setup, run_tree
 from navigator.journey.dependencies import Dependencies
 from navigator.model import patterns

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from navigator.exam.candidates import OutOfTime, Trials, fixes, harmless, neutral_words, ready_setup
-from navigator.exam.items import head_of, keep_items, make_item, own_items, prepared, tell_progress
-from navigator.exam.mining import (
+from navigator.exam.history import (
     Commit,
     Rejected,
     commit_of,
@@ -20,6 +19,7 @@ from navigator.exam.mining import (
     taken_back,
     why_withheld,
 )
+from navigator.exam.items import head_of, keep_items, make_item, own_items, prepared, tell_progress
 from navigator.git.private import PrivateRepo
 from navigator.journey.checking import baseline_of
 from navigator.journey.dependencies import Dependencies

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from navigator.config.guarded import read_file
+from navigator.config.paths import typed_path
 from navigator.git.runner import Git
 from navigator.model.errors import NavigatorError
 
@@ -248,7 +249,7 @@ def checked_out_branches(common_dir: Path, git: Git) -> frozenset[str]:
 
 def _open(path: Path | str) -> RepoFacts:
     """Find the parts of the repository at `path`, and see that it may be worked on."""
-    where = Path(path).expanduser().resolve()
+    where = typed_path(path).resolve()
     places = _open_places(where)
     if places.work_tree not in (None, where):
         raise NotARepository(
@@ -300,7 +301,7 @@ def read_base(path: Path | str, base: str = "") -> str:
     Raises:
         NotARepository, NoCommit, UnsafeOwner: with what to do about it.
     """
-    where = Path(path).expanduser().resolve()
+    where = typed_path(path).resolve()
     if (known := _ordinary(where)) is not None:
         places, head = known
         _require_owner(places)
@@ -320,7 +321,7 @@ def read_facts(path: Path | str) -> RepoFacts:
     Raises:
         NotARepository, NoCommit, UnsafeOwner: with what to do about it.
     """
-    where = Path(path).expanduser().resolve()
+    where = typed_path(path).resolve()
     places = _open(where)
     git = places.git()
     object_format, head, ref = _read_head(git, where)

@@ -17,7 +17,7 @@ IGNORE_FILE = ".navigatorignore"
 
 _LONGEST_IGNORE = 256 * 1024
 
-_SECRETS = table(__package__, "git.toml")["secrets"]
+_SECRETS = table(__package__, "secret_files.toml")
 _SECRET_NAMES = patterns.compile("".join(_SECRETS["names"].split()))
 _EXAMPLES = patterns.compile(_SECRETS["examples"])
 _SECRET_PATHS = patterns.compile(_SECRETS["paths"])

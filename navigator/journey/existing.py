@@ -39,7 +39,8 @@ Find = Callable[[PrivateRepo, RepoFacts], Listed]
 
 @dataclass(frozen=True)
 class Queued:
-    """Tasks in the order of their changes; those of `new` were not there before. `left_out`: (ref, reason in words)."""
+    """Tasks in the order of their changes. `new`: ids of those that were added or begun again. `left_out`: (ref, reason).
+    `merges`: merge commits that were skipped."""
 
     tasks: tuple[Task, ...] = ()
     new: tuple[str, ...] = ()
@@ -201,8 +202,7 @@ async def take_in(deps: Dependencies, project: Project, noted: Sequence[str]) ->
         NavigatorError: the repository cannot be read.
     """
     noted = noted[:MOST_AT_ONCE]
-    seen = deps.reader.meta(_SEEN + str(project.id), dict)
-    tips = dict(seen or {})
+    tips = dict(deps.reader.meta(_SEEN + str(project.id), dict) or {})
     branches = _Branches({}, ())
     if project.review_branches:
         async with deps.project_lock(project.id):

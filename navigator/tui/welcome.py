@@ -12,7 +12,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from navigator.config.paths import config_path
+from navigator.config.paths import config_path, is_folder, typed_path
 from navigator.model.errors import NavigatorError
 from navigator.model.text import plural, safe_line
 from navigator.tui.deck_snapshot import DeckSnapshot
@@ -102,26 +102,26 @@ class AddProjectsScreen(NavScreen):
         self.query_one("#folder", Input).focus()
 
     def _draw(self, place: Path, width: int) -> list[Piece]:
-        here = str(place) in self._known
+        known = str(place) in self._known
         name = min(28, width // 3)
         return [
-            (fit(place.name, name), "muted" if here else ""),
-            (fit(str(place.parent), width - name - (14 if here else 0)), "muted"),
-            ("  already added" if here else "", "faint"),
+            (fit(place.name, name), "muted" if known else ""),
+            (fit(str(place.parent), width - name - (14 if known else 0)), "muted"),
+            ("  already added" if known else "", "faint"),
         ]
 
     def _say(self, text: str) -> None:
-        self.query_one("#said", Static).update(safe_line(text).replace("[", "\\["))
+        self.query_one("#said", Static).update(Content(safe_line(text)))
 
     @on(Input.Submitted, "#folder")
     def _submitted(self, event: Input.Submitted) -> None:
-        self._look(Path(event.value.strip() or "~").expanduser())
+        self._look(typed_path(event.value.strip() or "~"))
 
     @work(exclusive=True)
     async def _look(self, folder: Path) -> None:
         from navigator.git.facts import find_repositories
 
-        if not folder.is_dir():
+        if not is_folder(folder):
             self._say(f"{folder} is not a folder.")
             return
         self._say(f"searching {folder} …")

@@ -8,7 +8,7 @@ import pytest
 
 from navigator.exam.backtest import neighbour
 from navigator.exam.blame import Blame, Blamed, brought_by, mechanical, repairs
-from navigator.exam.mining import Commit, Counted, read_history
+from navigator.exam.history import Commit, Counted, read_history
 from tests.git.world import World, commit, fingerprint, git, make_repo
 
 BODY = "".join(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.exam.mining import (
+from navigator.exam.history import (
     Commit,
     Rejected,
     commit_of,

@@ -179,7 +179,7 @@ def test_a_rest_whose_part_was_rejected_or_undone_starts_again(bench: SplitBench
     if undone:
         bench.approve(part)
         said = bench.undo(part)
-        assert said["undone"] and f"{parent.task_id} was based on it" in said["reason"]
+        assert said["undone"] and f"{parent.task_id} built on it" in said["reason"]
     else:
         bench.decide("reject", part, note="no")
     row = bench.approve(result["rest"]["proposal"])

@@ -21,8 +21,8 @@ from navigator.exam.candidates import (
     ready_setup,
     words_of_commit,
 )
+from navigator.exam.history import Commit, Rejected, commit_of, is_code, read_history, why_withheld
 from navigator.exam.items import head_of
-from navigator.exam.mining import Commit, Rejected, commit_of, is_code, read_history, why_withheld
 from navigator.git.facts import RepoFacts
 from navigator.git.private import FileChange, PrivateRepo
 from navigator.git.private_layout import create

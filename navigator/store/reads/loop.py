@@ -215,7 +215,7 @@ class LoopReads(ReproductionReads):
         return [row["prompt_version"] for row in found]
 
     def failed_paths(self, identifier: str, attempt: int, round: int) -> list[str]:
-        """The path of each failed edit of a round, with repetitions: once an answer it failed in."""
+        """Paths of a round's failed edits; a path appears once for each answer in which an edit of it failed."""
         found = self._all(
             "SELECT DISTINCT at, path FROM edit_failures WHERE task_id = ? AND attempt = ? AND round = ?",
             number_of(identifier, "T"),
@@ -225,7 +225,7 @@ class LoopReads(ReproductionReads):
         return [row["path"] for row in found]
 
     def failed_calls(self, identifier: str, attempt: int, round: int, role: Role) -> int:
-        """Calls of a round that ended without an answer for a reason of their own.
+        """How many calls of a round failed for a reason of their own.
 
         Not because the server cannot be reached, serves another model or refuses the key: that is the same for
         every task.

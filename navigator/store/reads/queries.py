@@ -73,7 +73,7 @@ class Queries:
             raise translated(DamagedRow("a text cannot be read"), database_of(self._connection)) from error
 
     def _among(self, sql: str, ids: Sequence[int], rest: str = "") -> Iterator[sqlite3.Row]:
-        """The rows of a query that ends with the name of a column, for all of whose values there are."""
+        """Run a query that ends with a column's name once for each few hundred ids, with `IN (…)` and `rest` appended."""
         for start in range(0, len(ids), _CHUNK):
             chunk = ids[start : start + _CHUNK]
             yield from self._all(f"{sql} IN ({', '.join('?' * len(chunk))}){rest}", *chunk)

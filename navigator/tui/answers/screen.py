@@ -15,7 +15,7 @@ from navigator.actions.deciding import SendBack
 from navigator.actions.tasks import Cancel, PutAway, Retry, TaskVerb
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, Suggestion, Task
-from navigator.model.states import Role, TaskState
+from navigator.model.states import Role, SuggestionState, TaskState
 from navigator.model.text import safe_line, safe_text
 from navigator.sheet.variants import predecessor_words, why_it_waits
 from navigator.tui.base import begin
@@ -139,7 +139,7 @@ class AnswerText:
     @property
     def open(self) -> list[Suggestion]:
         """Suggestions that were neither accepted nor dismissed."""
-        return [one for one in self.suggestions if one.state == "open"]
+        return [one for one in self.suggestions if one.state == SuggestionState.OPEN]
 
 
 def read_answer(reader: Reader, identifier: str) -> AnswerText:
