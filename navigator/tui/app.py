@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -75,7 +76,8 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
     """
 
     TITLE = "navigator"
-    CSS_PATH = "app.tcss"
+    CSS_PATH = ["app.tcss", "deck.tcss"]  # noqa: RUF012 (Textual declares it so)
+    """The first screen's with it: for what comes later Textual parses all of it again."""
     ENABLE_COMMAND_PALETTE = True
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         name: partial(_make_screen, place) for name, place in MODES.items()
@@ -247,6 +249,7 @@ def run_app(*, time_scale: float | None = None) -> None:
     Raises:
         ConfigError: the settings cannot be used.
     """
+    gc.freeze()  # what was imported stays to the end: to look through it took as long as the first paint
     paths = StatePaths(state_dir()).ensure()
     app = NavigatorApp(
         _read_settings,

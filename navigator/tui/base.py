@@ -50,6 +50,7 @@ class BaseApp(App[None], inherit_bindings=False):
         then: the command that the user left the screens for.
         failed: why the screens ended at once.
         last_decided: the proposals that were approved last, and not undone since.
+        settled: the settings were read and can be used.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class BaseApp(App[None], inherit_bindings=False):
         self.then = ""
         self.failed: NavigatorError | None = None
         self.last_decided: tuple[str, ...] = ()
+        self.settled = False
 
     @cached_property
     def settings(self) -> Settings:
@@ -93,14 +95,21 @@ class BaseApp(App[None], inherit_bindings=False):
         return strip_facts(self.settings, self.keymap.shown("app.start_conductor"))
 
     def follow(self) -> None:
-        """Read the settings, then follow the store and the conductor. Settings that cannot be used end the screens."""
+        """Follow the store. The settings are read when its first rows are painted: their models take as long to import."""
+        self.run_worker(self.feed.follow(), group="follow", exit_on_error=True)
+
+    def _settle(self) -> None:
+        """Read the settings, then follow the conductor. Settings that cannot be used end the screens."""
+        if self.settled or self.failed is not None:
+            return
         try:
             self.strip_facts  # noqa: B018 (read once, here)
         except NavigatorError as error:
             self.failed = error
             self.exit(return_code=error.exit_code)
             return
-        self.run_worker(self.feed.follow(), group="follow", exit_on_error=True)
+        self.settled = True
+        self._tell_screen(DeckSnapshotChanged(self.snapshot))
         self.run_worker(self.link.keep(), group="conductor", exit_on_error=True)
         self.set_interval(_TICK, self._tick)
 
@@ -114,10 +123,15 @@ class BaseApp(App[None], inherit_bindings=False):
     def _new_snapshot(self, snapshot: DeckSnapshot) -> None:
         self.snapshot = snapshot
         self._tell_screen(DeckSnapshotChanged(snapshot))
+        if not self.settled:
+            self.call_after_refresh(self._settle)
 
     def _store_failed(self, problem: str) -> None:
         self.toast(problem, "error")
-        self._new_snapshot(replace(self.snapshot, problem=problem))
+        known = (
+            self.snapshot if self.feed.checked else DeckSnapshot()
+        )  # no rows of a store that is not the one meant
+        self._new_snapshot(replace(known, problem=problem))
 
     def _event(self, event: dict[str, Any]) -> None:
         self.feed.poke()

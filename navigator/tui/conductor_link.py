@@ -12,14 +12,16 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from navigator.actions.wire import NoConductor
 from navigator.config.paths import StatePaths
-from navigator.engine.following import ConductorClient
 from navigator.model.errors import NavigatorError
-from navigator.process.runner import start
 from navigator.tui.deck_snapshot import LiveStatus, SwapProgress
+
+if (
+    TYPE_CHECKING
+):  # what speaks to a conductor or starts one is imported then: the first paint does not wait for it
+    from navigator.engine.following import ConductorClient
 
 log = logging.getLogger(__name__)
 
@@ -107,6 +109,8 @@ class ConductorLink:
         if self._client is not None and self._client.connected:
             return await self._client.request(op, args or {})
         if op in ("conduct", "status"):
+            from navigator.actions.wire import NoConductor
+
             raise NoConductor("No conductor is running.", hint="ctrl+n starts one.")
         from navigator.actions.alone import act_alone
 
@@ -129,6 +133,8 @@ class ConductorLink:
         return self.here
 
     async def _start(self) -> None:
+        from navigator.process.runner import start
+
         self._say("starting")
         scale = self._time_scale
         flags = [] if scale is None else ["--time-scale", str(scale)]
@@ -155,6 +161,8 @@ class ConductorLink:
         )
 
     async def _connect_once(self) -> None:
+        from navigator.engine.following import ConductorClient
+
         self._lost.clear()
         client = ConductorClient(self._paths.socket, self._message, self._lost.set)
         try:

@@ -130,7 +130,7 @@ class DeckScreen(NavScreen):
         self._snapshot = snapshot
         self._fill()
         self.refresh_keys()
-        if snapshot.loaded and not self._greeted:
+        if snapshot.loaded and self.app.settled and not self._greeted:
             self._greeted = True
             if not snapshot.projects and self.app.settings.source is None:
                 from navigator.tui.welcome import FirstRunScreen
@@ -149,7 +149,8 @@ class DeckScreen(NavScreen):
                 pane = self.pane("inbox")
                 words = wrap(safe_line(snapshot.problem), max(20, pane.size.width - 4))
                 pane.empty = ("The stored state cannot be read. Nothing is lost.", "", *words)
-                pane.refresh()
+                for name in PANES:
+                    self.pane(name).set_rows([])
             return
         self.pane("inbox").empty = _NOTHING_MATCHES if self._words and snapshot.inbox else _NOTHING_WAITS
         self.pane("projects").empty = _NOTHING_MATCHES if snapshot.projects else _NO_PROJECTS

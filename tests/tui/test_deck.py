@@ -283,3 +283,17 @@ async def test_a_store_that_cannot_be_read_stays_said(make_app: AppMaker, state:
         assert "cannot be read" in shown and "navigator.db is damaged" in shown
         state.database.write_bytes(whole)
         await until(pilot, lambda: app.snapshot.loaded and not app.snapshot.problem)
+
+
+async def test_rows_of_a_store_that_is_not_the_one_meant_do_not_stay(
+    make_app: AppMaker, state: Any, tmp_path: Any
+) -> None:
+    (tmp_path / "config" / "navigator").mkdir(parents=True)
+    (tmp_path / "config" / "navigator" / "config.toml").write_text('[swap]\nstrategy = "rehearsal"\n')
+    app = make_app()
+    async with app.run_test(size=(140, 50)) as pilot:
+        await until(pilot, lambda: bool(app.snapshot.problem))
+        await pilot.pause()
+        assert "holds real work" in app.snapshot.problem
+        assert isinstance(app.screen, DeckScreen) and not app.screen.pane("inbox").rows
+        assert "cannot be read" in " ".join(app.screen.pane("inbox").empty)

@@ -409,6 +409,12 @@ class GlanceReads(CardReads):
             return "", {}
         return found[0]["at"], self._read(found[0]["data"], dict, f"{found[0]['seq']} of events")
 
+    def places(self) -> list[tuple[int, str, str]]:
+        """Number, name and path of every project, by name."""
+        return [
+            *map(tuple, self._all("SELECT id, name, path FROM projects WHERE removed = 0 ORDER BY name, id"))
+        ]
+
     def last_seq(self) -> int:
         """The newest event's number, 0 when nothing happened yet."""
         return int(self._one("SELECT coalesce(max(seq), 0) FROM events"))

@@ -138,6 +138,7 @@ class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
         self._rows: Sequence[R] = ()
         self._cursor = 0
         self._selection: set[str] = set()
+        self._base = Style()
 
     # What is shown
 
@@ -231,6 +232,11 @@ class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
         self._resize_content()
         self._reveal()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Textual puts a widget's style together whenever it is asked: once for all lines of a paint."""
+        self._base = self.rich_style
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         """One line of the widget."""
         width = self._width
@@ -242,14 +248,14 @@ class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
                     ("▌ ", "accent"),
                     (title.removeprefix("  "), "title" if title.strip() else style),
                 ]
-            return drawn(self, pieces, width, self.rich_style)
+            return drawn(self, pieces, width, self._base)
         index = y - self._top + round(self.scroll_y)
         if index >= len(self._rows):
             line = index if not self._rows else -1
             text = self.empty[line] if 0 <= line < len(self.empty) else ""
-            return drawn(self, [(" " * GUTTER + text, "muted")], width, self.rich_style)
+            return drawn(self, [(" " * GUTTER + text, "muted")], width, self._base)
         row = self._rows[index]
-        base, here = self.rich_style, index == self._cursor
+        base, here = self._base, index == self._cursor
         if here and self.has_focus:
             base += piece_styles(self.app.current_theme)["cursor"]
         selected = self._key(row) in self._selection

@@ -49,7 +49,7 @@ class StatusStrip(Widget):
 
     Args:
         title: of the screen.
-        facts: asked each time it is drawn.
+        facts: asked each time it is drawn; None before the settings were read.
         full: what waits stands in place of the title.
     """
 
@@ -62,7 +62,7 @@ class StatusStrip(Widget):
     }
     """
 
-    def __init__(self, title: str, facts: Callable[[], StripFacts], *, full: bool = False) -> None:
+    def __init__(self, title: str, facts: Callable[[], StripFacts | None], *, full: bool = False) -> None:
         super().__init__()
         self._title = title
         self._full = full
@@ -80,9 +80,10 @@ class StatusStrip(Widget):
         width = self.size.width
         said: list[Piece] = [(self._title, "muted")]
         line: list[Piece] = []
-        # Before the first look at the store there is nothing to say, and no need of the settings.
+        # Before the first look at the store there is nothing to say.
         if self._snapshot.loaded or self._snapshot.problem:
-            line = strip_line(self._snapshot, self._live, self._facts(), width)
+            facts = self._facts()
+            line = strip_line(self._snapshot, self._live, facts, width) if facts is not None else line
             said = summary(self._snapshot, self._live) if self._full else said
         head: list[Piece] = [("navigator  ", "title"), *said]
         return content_of(justified(head if length([*head, *line]) + 2 <= width else said, line, width))
