@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import accumulate, repeat, zip_longest
+from math import inf
 from typing import Literal, NamedTuple
 
 from rich.cells import cell_len
@@ -208,46 +209,59 @@ def partners(lines: Sequence[DiffLine]) -> dict[int, int]:
     return dict(changed) | {b: a for a, b in changed}
 
 
-def build_rows(files: Sequence[FileDiff], placement: Placement, mode: Mode) -> list[DiffRow]:
-    """Every row of the view, in order."""
+def build_rows(files: Sequence[FileDiff], placement: Placement, mode: Mode) -> Iterator[list[DiffRow]]:
+    """Every row of the view, in order: what stands above the hunks of a file, then the rows of each hunk."""
 
     def boxes(ref: LineRef) -> Iterator[DiffRow]:
         return (DiffRow(RowKind.BOX, *ref[:2], index) for index in placement.at.get(ref, ()))
 
-    rows = [*boxes(LineRef())]
+    yield [*boxes(LineRef())]
     noted = {ref[:2] for ref in placement.at if ref.line >= 0}
     for f, file in enumerate(files):
-        rows += [DiffRow(RowKind.FILE, f), *boxes(LineRef(f))]
+        yield [DiffRow(RowKind.FILE, f), *boxes(LineRef(f))]
         if not file.hunks:
-            rows.append(DiffRow(RowKind.TEXT, f))
+            yield [DiffRow(RowKind.TEXT, f)]
         for h, hunk in enumerate(file.hunks):
-            rows += [DiffRow(RowKind.HUNK, f, h), *boxes(LineRef(f, h))]
+            rows = [DiffRow(RowKind.HUNK, f, h), *boxes(LineRef(f, h))]
             if mode == "split":
                 kind = RowKind.PAIR
                 made = [DiffRow(kind, f, h, left, right) for left, right in pairs(hunk.lines)]
             else:
                 made = list(map(DiffRow, repeat(RowKind.LINE), repeat(f), repeat(h), range(len(hunk.lines))))
             if (f, h) not in noted:
-                rows += made
+                yield rows + made
                 continue
             for row in made:
                 rows.append(row)
                 for line in dict.fromkeys((row.a, row.b)):
                     rows += boxes(LineRef(f, h, line)) if line >= 0 else ()
-    return rows
+            yield rows
 
 
 class Layout:
-    """Rows with their heights: screen line ↔ row, and the places that navigation jumps to."""
+    """Rows with their heights: screen line ↔ row, and the places that navigation jumps to. `grow` takes in more of them.
 
-    def __init__(self, rows: Sequence[DiffRow]) -> None:
-        self.rows = rows
-        others = [
-            index for index, row in enumerate(rows) if row[0] > RowKind.PAIR
-        ]  # few, where lines are many
-        self.file_rows = [index for index in others if rows[index].kind == RowKind.FILE]
-        self.hunk_rows = [index for index in others if rows[index].kind == RowKind.HUNK]
-        self.box_rows = [index for index in others if rows[index].kind == RowKind.BOX]
+    Args:
+        files: the diff.
+        parts: its rows, of no more than one hunk at a time (`build_rows`).
+        widths: cells for text on the left and right; equal when unified.
+        box_height: of the row of a finding or comment.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[FileDiff] = (),
+        parts: Iterable[list[DiffRow]] = (),
+        widths: tuple[int, int] = (1, 1),
+        box_height: Callable[[DiffRow], int] = lambda _: 1,
+    ) -> None:
+        self.rows: list[DiffRow] = []
+        self.whole = False
+        self._files, self._parts, self._widths, self._box_height = files, iter(parts), widths, box_height
+        self._places: dict[RowKind, list[int]] = {kind: [] for kind in RowKind}
+        self.file_rows, self.hunk_rows, self.box_rows = (
+            self._places[kind] for kind in (RowKind.FILE, RowKind.HUNK, RowKind.BOX)
+        )
         self._tops = [0]
 
     @property
@@ -255,19 +269,24 @@ class Layout:
         """Screen lines of all rows."""
         return self._tops[-1]
 
-    def measure(
-        self,
-        files: Sequence[FileDiff],
-        widths: tuple[int, int],
-        box_height: Callable[[DiffRow], int],
-    ) -> None:
-        """Stack the rows. `widths` are the cells for text on the left and right (equal when unified)."""
-        heights = _wrapped(self.rows, files, widths)
-        for index in self.file_rows:
-            heights[index] = 2 if index else 1
-        for index in self.box_rows:
-            heights[index] = box_height(self.rows[index])
-        self._tops = list(accumulate(heights, initial=0))
+    def grow(self, by: float = inf) -> None:
+        """Stack at least so many rows more, or all there are."""
+        wanted = len(self.rows) + by
+        for part in self._parts:
+            start = len(self.rows)
+            heights = _wrapped(part, self._files, self._widths)
+            for index, row in enumerate(part):
+                if row[0] > RowKind.PAIR:
+                    self._places[row.kind].append(start + index)
+                    if row.kind == RowKind.FILE:
+                        heights[index] = 2 if start else 1
+                    elif row.kind == RowKind.BOX:
+                        heights[index] = self._box_height(row)
+            self.rows += part
+            self._tops += accumulate(heights, initial=self._tops.pop())
+            if len(self.rows) >= wanted:
+                return
+        self.whole = True
 
     def at(self, y: int) -> tuple[int, int]:
         """The row on screen line `y` (from 0 at the top of the content), and which of its lines that is."""
@@ -298,12 +317,16 @@ def row_of_line(layout: Layout, ref: LineRef) -> int | None:
 
 
 def _wrapped(rows: Sequence[DiffRow], files: Sequence[FileDiff], widths: tuple[int, int]) -> list[int]:
-    """Heights of the rows whose lines wrap; a unified line is measured as the right half, whose width is all there is."""
+    """Heights of the rows of a hunk whose lines wrap; a unified line is measured as the right half, whose width is all there
+    is."""
+    lines = files[rows[-1].file].hunks[rows[-1].hunk].lines if rows and rows[-1].hunk >= 0 else ()
+    text = "".join([line.text for line in lines])
+    if text.isascii() and text.isprintable() and max([0, *(len(line.text) for line in lines)]) <= min(widths):
+        return [1] * len(rows)
     heights = []
     for row in rows:
         height = 1
         if row.kind <= RowKind.PAIR:
-            lines = files[row.file].hunks[row.hunk].lines
             if row.kind == RowKind.LINE:
                 height = rows_needed(lines[row.a].text, widths[1])
             else:

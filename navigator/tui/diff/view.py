@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -39,6 +39,9 @@ from navigator.tui.diff.paint import Cursor, Painter, Scene
 from navigator.tui.keys import bindings_of
 from navigator.tui.theme import palette_for
 from navigator.tui.widgets.rows import ListKeys
+
+AT_ONCE = 500
+"""Rows laid out before the first paint, and then between two keys."""
 
 STRIPS = 2048
 """Strips kept: some thirty screens."""
@@ -95,7 +98,7 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         self._comments: tuple[LineComment, ...] = ()
         self._collapsed: set[str] = set()
         self._scene = Scene(())
-        self._layout = Layout(())
+        self._shown = Layout()
         self._painter: Painter | None = None
         self._strips: LRUCache[_StripKey, Strip] = LRUCache(STRIPS)
         self._syntax = SyntaxStore()
@@ -117,11 +120,12 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         files: Sequence[FileDiff],
         findings: Sequence[FindingNote] = (),
         comments: Sequence[LineComment] = (),
+        collapsed: Iterable[str] = (),
     ) -> None:
-        """Show another diff, from its top. Keys of findings and comments are unique among both."""
+        """Show another diff, from its top. Keys of findings and comments are unique among both; some are `collapsed`."""
         self._files = list(files)
         self._findings, self._comments = tuple(findings), tuple(comments)
-        self._collapsed.clear()
+        self._collapsed = {*collapsed}
         self._scene = Scene(())
         self._syntax.clear()
         self._cursor = 0
@@ -168,6 +172,11 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         return {annotation.key: annotation.key not in self._collapsed for annotation in self.annotations}
 
     @property
+    def at_end(self) -> bool:
+        """Whether the last line is on the screen."""
+        return self._shown.whole and round(self.scroll_y) + self._page >= self._shown.total
+
+    @property
     def current_key(self) -> str:
         """The key of the finding or comment under the cursor, or empty."""
         return self._key_at(self._cursor)
@@ -179,9 +188,32 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
             index for index, annotation in enumerate(annotations) if annotation.key in self._collapsed
         }
         self._scene = Scene(files, annotations, placement.elsewhere, collapsed, self.chosen)
-        self._layout = Layout(build_rows(files, placement, self.mode))
-        self._cursor = min(self._cursor, max(0, len(self._layout.rows) - 1))
-        self._stack()
+        painter = self._repaint()
+        rows = build_rows(files, placement, self.mode)
+        self._shown = Layout(files, rows, painter.text_widths, painter.box_height)
+        self._shown.grow(AT_ONCE)
+        if self._cursor:
+            self._cursor = min(self._cursor, max(0, len(self._layout.rows) - 1))
+        self.virtual_size = Size(painter.width, self._shown.total)
+        self.call_after_refresh(self._grow)
+
+    def _grow(self) -> None:
+        """Lay out the rest, in steps that hold up no key."""
+        if self._shown.whole:
+            return
+        self._shown.grow(AT_ONCE)
+        if self._shown.whole:
+            self.virtual_size = self.virtual_size.with_height(self._shown.total)
+        else:
+            self.call_after_refresh(self._grow)
+
+    @property
+    def _layout(self) -> Layout:
+        """The rows, all of them; what only draws asks for those that are `_shown` so far."""
+        if not self._shown.whole:
+            self._shown.grow()
+            self.virtual_size = self.virtual_size.with_height(self._shown.total)
+        return self._shown
 
     def _keep_place(self) -> None:
         """Make new rows; what was on the screen stays where it was, and the cursor on what it was on."""
@@ -205,20 +237,12 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
             self._rebuild()
         elif self._painter.width != width:
             on_screen = self._layout.top(self._cursor) - round(self.scroll_y)
-            self._stack()
+            self._rebuild()
             self._scroll_now(self._layout.top(self._cursor) - on_screen)
         self._reveal()
 
     def watch_mode(self) -> None:
         self._keep_place()
-
-    # Layout
-
-    def _stack(self) -> None:
-        """The same rows, laid out again: their heights depend on the width."""
-        painter = self._repaint()
-        self._layout.measure(self._scene.files, painter.text_widths, painter.box_height)
-        self.virtual_size = Size(painter.width, self._layout.total)
 
     def _repaint(self) -> Painter:
         """Another painter: colours or anything above changed."""
@@ -233,8 +257,8 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         return self._painter
 
     def _refresh_row(self, index: int) -> None:
-        if index < len(self._layout.rows):
-            self.refresh_lines(self._layout.top(index), self._layout.height(index))
+        if index < len(self._shown.rows):
+            self.refresh_lines(self._shown.top(index), self._shown.height(index))
 
     # Drawing
 
@@ -246,23 +270,23 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         top = round(self.scroll_y)
         if y == 0 and (header := self._sticky(top)) is not None:
             return painter.strip(DiffRow(RowKind.FILE, header), 0, 1)
-        if top + y >= self._layout.total:
+        if top + y >= self._shown.total:
             return Strip.blank(painter.width, painter.palette.base)
-        index, sub = self._layout.at(top + y)
-        row = self._layout.rows[index]
+        index, sub = self._shown.at(top + y)
+        row = self._shown.rows[index]
         syntax, known = self._syntax_of(row)
         key = (index, sub, self._cursor_on(index), known)
         strip = self._strips.get(key)
         if strip is None:
-            strip = painter.strip(row, sub, self._layout.height(index), key[2], syntax)
+            strip = painter.strip(row, sub, self._shown.height(index), key[2], syntax)
             self._strips[key] = strip
         return strip
 
     def _sticky(self, top: int) -> int | None:
         """The file whose header stays on the first line while its rows scroll under it."""
-        if top == 0 or top >= self._layout.total:
+        if top == 0 or top >= self._shown.total:
             return None
-        row = self._layout.rows[self._layout.at(top)[0]]
+        row = self._shown.rows[self._shown.at(top)[0]]
         return None if row.kind == RowKind.FILE or row.file < 0 else row.file
 
     def _cursor_on(self, index: int) -> Cursor:
@@ -300,7 +324,7 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
 
     @property
     def _row(self) -> DiffRow | None:
-        rows = self._layout.rows
+        rows = self._shown.rows
         return rows[self._cursor] if self._cursor < len(rows) else None
 
     @property
@@ -321,12 +345,12 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
 
     def _reveal(self) -> None:
         """Scroll as little as needed for the cursor's row; of a row taller than the screen, for some of it."""
-        if not self._layout.rows:
+        if not self._shown.rows:
             return
         page = self._page
         margin = min(MARGIN, (page - 1) // 2)
-        top = self._layout.top(self._cursor)
-        bottom = top + self._layout.height(self._cursor)
+        top = self._shown.top(self._cursor)
+        bottom = top + self._shown.height(self._cursor)
         scroll = round(self.scroll_y)
         highest = bottom + margin - page
         lowest = top - margin
@@ -338,8 +362,8 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
 
     def _on_screen(self, index: int) -> bool:
         top = round(self.scroll_y)
-        start = self._layout.top(index)
-        return start < top + self._page and start + self._layout.height(index) > top
+        start = self._shown.top(index)
+        return start < top + self._page and start + self._shown.height(index) > top
 
     def _into_view(self) -> bool:
         """Bring a cursor that was left behind by the wheel back to the screen; False when it was there already."""
@@ -447,7 +471,7 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
 
     def _anchor(self, index: int) -> Anchor:
         """The place of a row, on the wanted side where it has both; boxes belong to the line above them."""
-        rows = self._layout.rows
+        rows = self._shown.rows
         if not 0 <= index < len(rows):
             return Anchor()
         while index and rows[index].kind == RowKind.BOX:
@@ -473,7 +497,7 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
 
     def _key_at(self, index: int) -> str:
         """The key of the finding or comment that a row belongs to, or ""."""
-        row = self._layout.rows[index] if index < len(self._layout.rows) else None
+        row = self._shown.rows[index] if index < len(self._shown.rows) else None
         return self._scene.annotations[row.a].key if row is not None and row.kind == RowKind.BOX else ""
 
     def _find(self, key: str, anchor: Anchor) -> int:

@@ -38,8 +38,9 @@ def painted(
     placement = place(files, annotations)
     scene = Scene(files, annotations, placement.elsewhere)
     painter = Painter(scene, palette_for(THEMES[theme]), mode=mode, width=width)
-    layout = Layout(build_rows(files, placement, mode))
-    layout.measure(files, painter.text_widths, painter.box_height)
+    rows = build_rows(files, placement, mode)
+    layout = Layout(files, rows, painter.text_widths, painter.box_height)
+    layout.grow()
     return painter, layout
 
 
