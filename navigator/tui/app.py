@@ -116,10 +116,11 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         return [*super().get_line_filters(), self._inert]
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """What the command palette offers: every action of the screen below it."""
+        """What the command palette offers: the actions of the screen below it that one would search for."""
         for action in in_scope(screen.SCOPE if isinstance(screen, NavScreen) else "deck"):
             title = f"{TITLES[action.group].lower()}: {action.label}   {self.keymap.shown(action.id)}"
-            yield SystemCommand(title, action.help, partial(self._act, screen, action))
+            if not action.moves:
+                yield SystemCommand(title, action.help, partial(self._act, screen, action))
 
     async def _act(self, screen: Screen[Any], action: Action) -> None:
         carrier: DOMNode = self if action.group in ("app", "go") else screen

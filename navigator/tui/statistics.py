@@ -13,7 +13,7 @@ from textual.app import ComposeResult
 
 from navigator.model.errors import NavigatorError
 from navigator.model.text import SIMULATED
-from navigator.sheet.account import account, folded, newest_night
+from navigator.sheet.account import WIDTH, Account, account, folded, newest_night
 from navigator.sheet.statistics.page import PageQuestion, StatisticsPage, Table
 from navigator.sheet.statistics.pages import PAGES
 from navigator.store.reads.reader import Reader
@@ -41,7 +41,7 @@ class StatsScreen(NavScreen):
         super().__init__()
         self._shown: StatisticsPage = PAGES[0]
         self._counted: dict[str, tuple[Table, ...]] = {}
-        self._night: Table | None = None
+        self._night: Account | None = None
         self._asked = -1
 
     def compose_body(self) -> ComposeResult:
@@ -71,7 +71,7 @@ class StatsScreen(NavScreen):
                 try:
                     found = await self.app.feed.read(partial(_read, page))
                     if page is PAGES[0]:
-                        self._night = await self.app.feed.read(partial(_told, max(19, self.size.height - 16)))
+                        self._night = await self.app.feed.read(_newest)
                 except NavigatorError as error:
                     self.app.toast(str(error), "error")
                     return
@@ -97,7 +97,8 @@ class StatsScreen(NavScreen):
             return [[], [("counting …", "muted")]]
         lines = page_lines(self._counted[page.name], page.missing, width)
         if page is PAGES[0] and self._night is not None:
-            lines = [*table_lines(self._night, width), *lines]
+            night = folded(self._night, max(19, self.size.height - 16), max(WIDTH, width))
+            lines = [*table_lines(night, width), *lines]
         if self.app.snapshot.rehearsal:
             lines = [[(SIMULATED, "warn")], *lines]
         return lines
@@ -122,7 +123,7 @@ def _read(page: StatisticsPage, reader: Reader) -> tuple[Table, ...]:
         return page.read(reader, PageQuestion())
 
 
-def _told(height: int, reader: Reader) -> Table:
-    """The account of the newest night, in so many lines."""
+def _newest(reader: Reader) -> Account:
+    """The account of the newest night."""
     with reader.snapshot():
-        return folded(account(reader, newest_night(reader, clock.now())), height)
+        return account(reader, newest_night(reader, clock.now()))
