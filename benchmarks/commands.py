@@ -23,9 +23,8 @@ UNCOUNTED = sized(0, 1, 1)
 """First rounds, which warm the caches."""
 PROJECTS, TASKS = sized((1, 1), (3, 6), (3, 6))
 REFERENCE = ("-c", "import click, sqlite3, tomllib")
-COMMANDS = {
-    name: ("-m", "navigator", *name.split()) for name in ("status", "proposals", "diff P1", "task list")
-}
+NAMES = ("status", "proposals", "diff P1", "task list")
+COMMANDS = {name: ("-m", "navigator", *name.split()) for name in NAMES[: sized(1, 4, 4)]}
 
 
 def taken(words: tuple[str, ...]) -> float:

@@ -62,7 +62,7 @@ def change_of(clone: Path, base: str, commit: str) -> Change:
 
 def own_repository(folder: Path) -> Path:
     """A repository with fixes and their tests."""
-    fixes = sized(2, 8, 8)
+    fixes = sized(1, 8, 8)
     wrong = {f"m{number}.py": b"def f(x):\n    return x\n" for number in range(fixes)}
     made = make_repository(folder, wrong | {"test_none.py": b"import unittest\n"})
     for number in range(fixes):
@@ -162,7 +162,7 @@ def main() -> None:
     )
     parser.add_argument("--repo", action="append", type=Path, default=[], metavar="CLONE")
     parser.add_argument("--check", action=Checked, metavar="CMD")
-    parser.add_argument("--tasks", type=int, default=sized(2, 8, 45), help="of each repository")
+    parser.add_argument("--tasks", type=int, default=sized(1, 8, 45), help="of each repository")
     parser.add_argument(
         "--seconds", type=float, default=9000.0, help="for the test runs that prove the tasks of one"
     )

@@ -1,16 +1,22 @@
 """What Navigator costs while nothing happens: processor time and memory of the screens and of a conductor without work.
 
-    python benchmarks/idle.py [--tiny | --full]
+    python benchmarks/idle.py [--tiny | --full] [--minutes N]
 
 After a demo of some projects, its conductor is started again and has nothing to do, and the screens show the deck on a
 pseudo-terminal. Beside them, in the same time, a bare Textual app of five widgets. Processor time is the kernel's, user and
 system, of each process and those that it started, as a share of one core. Before that the screens go through every page once.
+
+With `--minutes`, the demo's tasks are queued again and again for so long before the rest, and the screens go through every page
+each time: what memory comes to in use.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import pty
+import random
 import select
 import signal
 import struct
@@ -25,29 +31,11 @@ from pathlib import Path
 from benchmarks.size import sized
 from benchmarks.tui_startup import BARE, OURS
 
-PROJECTS, TASKS, SECONDS = sized((1, 1, 1), (24, 36, 60), (24, 36, 600))
-PAUSE, REST = sized((0.1, 0.5), (1, 5), (1, 5))
+PROJECTS, TASKS, SECONDS = sized((1, 1, 0.2), (24, 36, 60), (24, 36, 600))
+PAUSE, REST = sized((0.05, 0.1), (1, 5), (1, 5))
 """Seconds after each key, and after the last."""
-KEYS = [
-    "j",
-    "k",
-    "enter",
-    "n",
-    "n",
-    "escape",
-    "F",
-    "escape",
-    "S",
-    "2",
-    "3",
-    "4",
-    "5",
-    "escape",
-    "C",
-    "escape",
-    "?",
-    "escape",
-]
+PAGES = [*"F", "escape", *"S2345", "escape", *"C", "escape", *"?", "escape"]
+KEYS = ["j", "k", "enter", "n", "n", "escape", *sized([], PAGES, PAGES)]
 """Pressed before the rest: Review, Fleet, the pages of Statistics, Compose, the help."""
 SENT = {"tab": "\t", "enter": "\r", "escape": "\x1b"}
 
@@ -87,7 +75,33 @@ def megabytes(process: int) -> float:
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 
 
+def navigator(*words: str) -> str:
+    """What a command prints."""
+    command = [sys.executable, "-m", "navigator", *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def in_use(minutes: float, masters: list[int], ours: int) -> int:
+    """Queue tasks of the demo again and walk through the screens for so long; how many tasks were queued."""
+    tasks, queued, until = (
+        json.loads(navigator("task", "list", "--json"))["tasks"],
+        0,
+        time.monotonic() + 60 * minutes,
+    )
+    while time.monotonic() < until:
+        for task in random.sample(tasks, min(12, len(tasks))):
+            navigator("task", "add", task["project"], task["text"], "--kind", task["kind"])
+            queued += 1
+        for key in KEYS:
+            os.write(ours, SENT.get(key, key).encode())
+            drain(masters, PAUSE)
+    return queued
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=0)
+    minutes = parser.parse_args().minutes
     sys.path.insert(0, str(Path(__file__).parent.parent))
     with tempfile.TemporaryDirectory() as folder:
         demo = ["demo", "--headless", "--projects", str(PROJECTS), "--tasks", str(TASKS), "--state", folder]
@@ -105,6 +119,8 @@ def main() -> None:
             for key in KEYS:
                 os.write(ours, SENT.get(key, key).encode())
                 drain([its, ours], PAUSE)
+            if minutes:
+                print(f"{in_use(minutes, [its, ours], ours)} tasks queued in {minutes:g} minutes")
             drain([its, ours], REST)
             before = {name: spent(process) for name, process in processes.items()}
             drain([its, ours], SECONDS)

@@ -23,7 +23,7 @@ from navigator.swap.page_cache import MIB
 from navigator.swap.read_ahead import ReadAhead, ReadLimits
 
 FILES = 4
-ROUNDS = 3
+ROUNDS = sized(1, 3, 3)
 
 
 def forget(files: list[Path]) -> None:

@@ -21,7 +21,7 @@ from navigator.lab.speculation.runs import Run
 
 C, V, SCATTER, STARTS, STEP = 0.12, 1.4, 0.02, 6, 0.01
 LENGTHS = (1, 2, 4), (1, 3, 7), (2, 4, 8, 16)
-TOKENS, WINDOW = 2000, 16
+TOKENS, WINDOW = sized(320, 2000, 2000), 16
 
 
 def measured(lengths: tuple[int, ...], c: float, v: float, alpha: float, seed: int) -> list[Run]:
@@ -96,7 +96,7 @@ def costs() -> None:
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
-    coverage(sized(5, 200, 1000))
+    coverage(sized(1, 200, 1000))
     costs()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 from unittest.mock import patch
@@ -42,11 +41,6 @@ FIGURES = {
     "uncertainty": r"AUC ",
 }
 NEED_A_SANDBOX = {"compare_known", "findings_that_run"}
-HERE = {
-    *("context_recall", "diff_view", "forecast", "hook"),
-    *("read_ahead", "repo_map", "speculation", "syntax_gate"),
-}
-"""Those that leave a process as it was: they run in this one."""
 READ_A_REPOSITORY = {"context_recall": "--repo=own={}", "repo_map": "{}", "syntax_gate": "{}"}
 
 
@@ -79,21 +73,10 @@ def test_it_runs(
 ) -> None:
     words = ["--tiny", *([READ_A_REPOSITORY[name].format(history)] if name in READ_A_REPOSITORY else [])]
     program = str(BENCHMARKS / f"{name}.py")
-    if name in HERE:
-        monkeypatch.setattr(sys, "argv", [program, *words])
-        monkeypatch.syspath_prepend(BENCHMARKS)
-        monkeypatch.delitem(sys.modules, "benchmarks.size", raising=False)  # it reads the words
-        with patch.dict(os.environ):
-            runpy.run_path(program, run_name="__main__")
-        printed = capsys.readouterr().out
-    else:
-        done = subprocess.run(
-            [sys.executable, program, *words],
-            cwd=BENCHMARKS.parent,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
-        printed = done.stdout
+    monkeypatch.setattr(sys, "argv", [program, *words])
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    monkeypatch.delitem(sys.modules, "benchmarks.size", raising=False)  # it reads the words
+    with patch.dict(os.environ):
+        runpy.run_path(program, run_name="__main__")
+    printed = capsys.readouterr().out
     assert re.search(FIGURES[name], printed), printed

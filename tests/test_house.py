@@ -174,7 +174,7 @@ BUDGETS = {
     "engine": 2_025,
     "tui": 6_810,
     "cli": 4_205,
-    "store": 2_830,
+    "store": 2_845,
     "lab": 2_805,
     "sandbox": 2_140,
     "swap": 2_295,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import ValidationError
@@ -193,11 +193,11 @@ def read_card(reader: Reader, identifier: str) -> Card:
     proposal = reader.proposal(card.proposal)
     if proposal.state is ProposalState.SUPERSEDED:
         held = reader.proposals({ProposalState.OPEN}, task_id=proposal.task_id)
-        return replace(card, newer=held[-1].id if held else "")
+        return card._replace(newer=held[-1].id if held else "")
     if not card.open:
         return card
     part = waits_for(reader, proposal)
-    return replace(card, waits_for=part.id if part else "", rival=approved_variant(reader, proposal))
+    return card._replace(waits_for=part.id if part else "", rival=approved_variant(reader, proposal))
 
 
 class SubjectVerb(Verb):

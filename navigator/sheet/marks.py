@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -305,7 +305,7 @@ def with_others(cards: Iterable[Card], live: Iterable[Card], tips: Tips | None =
     overlaps = overlapping(places_of(waiting))
     variants = Counter(card.variant_of for card in waiting if card.variant_of)
     return [
-        replace(beside(card, overlaps, tips or {}), rivals=max(0, variants[card.variant_of] - 1))
+        beside(card, overlaps, tips or {})._replace(rivals=max(0, variants[card.variant_of] - 1))
         for card in cards
     ]
 
@@ -314,7 +314,7 @@ def beside(card: Card, overlaps: Mapping[str, tuple[str, ...]], tips: Tips) -> C
     """The same with the proposals that overlap it, and whether its project's base has moved."""
     tip = tips.get((card.project_id, card.base), "")
     moved = bool(tip and card.made_on) and card.made_on != tip
-    return replace(card, overlaps=overlaps.get(card.proposal, ()), moved=moved)
+    return card._replace(overlaps=overlaps.get(card.proposal, ()), moved=moved)
 
 
 Place = tuple[int, str, str, str, tuple[str, ...]]

@@ -7,6 +7,7 @@ the end of a session show this list or its length.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from navigator.model.errors import NavigatorError
@@ -105,14 +106,12 @@ def tips(reader: Reader, of: Collection[int] | None = None) -> Tips:
 
     projects = {project.id: project for project in reader.projects()}
     found: dict[tuple[int, str], str] = {}
-    for task in reader.tasks({TaskState.AWAITING_APPROVAL}):
-        place, project = (task.project_id, task.base), projects.get(task.project_id)
-        if project is None or place in found or (of is not None and project.id not in of):
+    for number, base in reader.bases_waiting():
+        project = projects.get(number)
+        if project is None or (of is not None and number not in of):
             continue
-        try:
-            found[place] = read_base(project.path, task.base or project.base)
-        except NavigatorError:
-            continue
+        with suppress(NavigatorError):
+            found[number, base] = read_base(project.path, base or project.base)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -174,8 +175,9 @@ class DeckScreen(NavScreen):
         for name, height in zip(PANES[:2], heights, strict=True):
             self.pane(name).styles.height = None if self.has_class("-narrow") else height
 
-    def _admitted(self, cards: tuple[Card, ...]) -> list[Card]:
-        return [card for card in cards if admits(self._words, self._snapshot.known(card))]
+    def _admitted(self, cards: tuple[Card, ...]) -> Sequence[Card]:
+        words, known = self._words, self._snapshot.known
+        return [card for card in cards if admits(words, known(card))] if words else cards
 
     def on_resize(self) -> None:
         """Another size: the short lists get another share."""

@@ -194,8 +194,6 @@ def ended_note(cards: Sequence[Card]) -> str:
 
 def admits(words: Sequence[str], card: Card) -> bool:
     """Whether a filter's words, in lower case, all stand in a task's ids, names, `project:NAME` and `is:WORD`s."""
-    if not words:
-        return True
     known = (card.proposal, card.task, f"project:{card.project}", card.title, card.kind)
     text = " ".join([*known, *(f"is:{name}" for name in _names_of(card))]).casefold()
     return all(word in text for word in words)

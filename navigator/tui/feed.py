@@ -124,15 +124,16 @@ class Follower:
         return stale
 
     def _look_at_bases(self) -> bool:
-        """Read where the bases are if something changed and it is time; says whether it did."""
+        """Read where the bases are if something changed and it is time; says whether any of them moved."""
         began = time.monotonic()
         if not self._tips_stale or began < self._tips_due:
             return False
-        self._tips = tips(self._reader)
+        found = tips(self._reader)
         took = time.monotonic() - began
         self._tips_stale = False
         self._tips_due = time.monotonic() + max(_TIPS_PAUSE, 10 * took)
-        return True
+        moved, self._tips = found != self._tips, found
+        return moved
 
 
 class DataFeed:

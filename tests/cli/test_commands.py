@@ -105,13 +105,6 @@ def test_reject_and_send_back(command: Command, repository: Path) -> None:
     assert command.json("task", "show", second["task_id"])["task"]["state"] == "cancelled"
 
 
-def test_run_without_a_strategy_says_how_to_choose_one(command: Command) -> None:
-    command.config.write_text("")
-    done = command.run("run", "--until", "idle", code=3)
-    assert "strategy" in done.stderr
-    assert done.stdout == ""
-
-
 def test_a_second_conductor_is_refused_and_commands_reach_the_first(
     command: Command, repository: Path
 ) -> None:
@@ -150,7 +143,8 @@ def _comes_true(condition: Callable[[], bool]) -> bool:
     [
         (("proposal",), "Did you mean"),
         (("task", "show", "P7"), "does not name a task"),
-        (("task", "show", "T7"), "There is no task"),
+        (("task", "lst"), "Did you mean 'list'?"),
+        (("context", "T99"), "There is no task T99"),
         (("diff", "P7"), "There is no proposal"),
         (("diff", "T1"), "does not name a proposal (such as P7)"),
         (("proposals", "--project", "nosuch"), "There is no project 'nosuch'"),
@@ -180,8 +174,12 @@ def test_a_broken_settings_file_is_named_with_its_key(command: Command) -> None:
     assert str(command.config) in done.stderr
 
 
-def test_doctor_lists_what_is_missing(command: Command) -> None:
+def test_without_a_strategy_run_says_how_to_choose_one_and_doctor_that_it_is_missing(
+    command: Command,
+) -> None:
     command.config.write_text("")
+    done = command.run("run", "--until", "idle", code=3)
+    assert "strategy" in done.stderr and done.stdout == ""
     document = command.json("doctor", code=3)
     missing = [item["name"] for item in document["items"] if item["state"] == "missing"]
     assert missing == ["swap strategy"]
@@ -206,7 +204,7 @@ def test_json_of_an_empty_state_is_one_document_each(command: Command) -> None:
     assert command.json("project", "list") == {"projects": []}
     assert command.json("task", "list") == {"tasks": []}
     assert command.json("proposals") == {"proposals": [], "waiting": []}
-    assert command.json("stats", "reviewer")["revise_rate"]["rows"] == []
+    assert command.json("stats", "reviewer", "--since", "7d")["revise_rate"]["rows"] == []
     assert command.json("swap", "log") == {"swaps": [], "rehearsal": True}
     assert command.json("status")["waiting"] == 0
     assert command.json("forecast", "--batch", "30")["forecast"]["swap_each"] == pytest.approx(75.4 / 30)
@@ -252,22 +250,16 @@ def test_status_while_a_conductor_ends(command: Command, monkeypatch: pytest.Mon
 
 def test_doctor_finds_a_damaged_database(command: Command) -> None:
     command.run("status")
-    database = command.state / "navigator.db"
-    database.write_bytes(b"rubbish" * 1000)
+    (command.state / "navigator.db").write_bytes(b"rubbish" * 1000)
     items = {item["name"]: item for item in command.json("doctor", code=3)["items"]}
     assert items["database"]["state"] == "missing"
 
 
-def test_every_command_has_help(command: Command) -> None:
+def test_every_command_has_help_that_cuts_no_sentence(command: Command) -> None:
     for name in _COMMANDS:
-        assert "Usage: navigator" in command.run(name, "--help").stdout
-
-
-def test_help_cuts_no_sentence_and_a_wrong_name_is_answered_with_the_nearest(command: Command) -> None:
-    for name in ("task", "swap"):
-        listed = command.run(name, "--help").stdout.partition("Commands:")[2]
-        assert listed and "..." not in listed, name
-    assert "Did you mean 'list'?" in command.run("task", "lst", code=2).stderr
+        said = command.run(name, "--help").stdout
+        assert "Usage: navigator" in said
+        assert "..." not in said.partition("Commands:")[2], name
 
 
 def test_a_list_of_tasks_says_what_each_waits_for(command: Command, repository: Path) -> None:
@@ -275,11 +267,8 @@ def test_a_list_of_tasks_says_what_each_waits_for(command: Command, repository: 
     command.run("task", "add", "thing", "Say what load() returns", "--variants", "2")
     command.run("task", "add", "thing", "Say more", "--after", "T1")
     lines = command.run("task", "list").stdout.splitlines()[1:]
-    assert [line.partition("  Say ")[2].split("  ", 1)[1].strip() for line in lines] == [
-        "variant 1 of T1",
-        "variant 2 of T1",
-        "after T1",
-    ]
+    said = [line.partition("  Say ")[2].split("  ", 1)[1].strip() for line in lines]
+    assert said == ["variant 1 of T1", "variant 2 of T1", "after T1"]
 
 
 def test_a_folder_of_repositories_is_added_once(command: Command, repository: Path) -> None:

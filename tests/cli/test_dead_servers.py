@@ -49,26 +49,24 @@ def test_a_rejected_key_and_a_wrong_model_have_their_own_sentences(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     box = Box("sglang", ("X/gen-model",), key="right")
-    with serving(box):
-        _asked_with_keys(command, box.url.removeprefix("http://"), monkeypatch)
 
-
-def _asked_with_keys(command: Command, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def found() -> tuple[str, str, str]:
         item = next(i for i in command.json("doctor", code=3)["items"] if i["name"] == "generator")
         return item["state"], item["found"], item["hint"]
 
-    settings(command, address)
-    state, said, hint = found()
-    assert (state, said) == ("missing", f"{address} requires an API key (HTTP 401).")
-    assert "api_key_env" in hint
-    monkeypatch.setenv("SOME_KEY", "wrong")
-    settings(command, address, more='api_key_env = "SOME_KEY"\n')
-    state, said, hint = found()
-    assert (state, said) == ("missing", f"{address} rejected the API key (HTTP 401).")
-    assert "SOME_KEY" in hint
-    monkeypatch.setenv("SOME_KEY", "right")
-    state, said, hint = found()
-    assert (state, said.rpartition(",")[2]) == ("missing", " not gen-model.")
-    assert said.startswith(f"{address} serves X/gen-model,")
-    assert "`model`" in hint
+    with serving(box):
+        address = box.url.removeprefix("http://")
+        settings(command, address)
+        state, said, hint = found()
+        assert (state, said) == ("missing", f"{address} requires an API key (HTTP 401).")
+        assert "api_key_env" in hint
+        monkeypatch.setenv("SOME_KEY", "wrong")
+        settings(command, address, more='api_key_env = "SOME_KEY"\n')
+        state, said, hint = found()
+        assert (state, said) == ("missing", f"{address} rejected the API key (HTTP 401).")
+        assert "SOME_KEY" in hint
+        monkeypatch.setenv("SOME_KEY", "right")
+        state, said, hint = found()
+        assert (state, said.rpartition(",")[2]) == ("missing", " not gen-model.")
+        assert said.startswith(f"{address} serves X/gen-model,")
+        assert "`model`" in hint

@@ -72,17 +72,14 @@ def test_the_files_that_are_there_and_a_unit_of_somebody_else(folder: Path) -> N
     assert served(settings(folder))["generator unit"].state == "missing"
 
 
-@pytest.mark.parametrize(
-    ("version", "said"), [("0.5.23", "no known vulnerability"), ("0.5.20", "known vulnerabilities")]
-)
-def test_a_running_server_s_version_is_checked(folder: Path, version: str, said: str) -> None:
-    with serving(Box("sglang", ("m",), key="ordinary", info={"version": version})) as box:
+def test_a_running_server_s_version_is_checked(folder: Path) -> None:
+    with serving(Box("sglang", ("m",), key="ordinary", info={"version": "0.5.20"})) as box:
         items = served(settings(folder, int(box.url.rpartition(":")[2])))
     assert "generator access" not in items
-    assert said in items["generator version"].found
-
-
-def test_versions_before_the_fixed_one_are_vulnerable() -> None:
+    assert "known vulnerabilities" in items["generator version"].found
+    # Whether a post-release mended it is not known, so it counts as its release.
+    assert is_vulnerable("0.5.9") and is_vulnerable("0.5.20.post1")
+    assert not is_vulnerable("0.5.21") and not is_vulnerable("unknown")
     # Whether a post-release mended it is not known, so it counts as its release.
     found = {name: is_vulnerable(name) for name in ("0.5.9", "0.5.20.post1", "0.5.21", "unknown")}
     assert found == {"0.5.9": True, "0.5.20.post1": True, "0.5.21": False, "unknown": False}
@@ -114,30 +111,23 @@ esac
 """
 
 
-@pytest.fixture
-def systemctl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A systemctl without a user's bus, first on the path."""
+def items(command: Command) -> dict[str, Any]:
+    return {item["name"]: item for item in command.json("doctor", code=3)["items"]}
+
+
+def test_the_scope_says_which_systemd_is_asked_and_one_that_does_not_answer_is_missing(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here a user has no bus."""
     tool = tmp_path / "tools" / "systemctl"
     tool.parent.mkdir()
     tool.write_text(_SYSTEMCTL)
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tool.parent), prepend=os.pathsep)
-
-
-def items(command: Command) -> dict[str, Any]:
-    return {item["name"]: item for item in command.json("doctor", code=3)["items"]}
-
-
-@pytest.mark.usefixtures("systemctl")
-def test_a_systemd_that_does_not_answer_is_missing(command: Command) -> None:
     command.config.write_text('[swap]\nstrategy = "systemd"\n')
     found = items(command)["systemd"]
     assert found["state"] == "missing"
     assert "No medium found" in found["found"] and "enable-linger" in found["hint"]
-
-
-@pytest.mark.usefixtures("systemctl")
-def test_the_scope_says_which_systemd_is_asked(command: Command) -> None:
     command.config.write_text('[swap]\nstrategy = "systemd"\n[swap.systemd]\nscope = "system"\n')
     made = strategy_items(load_settings(command.config), StatePaths(command.state))
     assert [(item.name, item.state) for item in made][:2] == [("swap strategy", "ok"), ("systemd", "ok")]

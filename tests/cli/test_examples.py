@@ -17,11 +17,13 @@ from tests.swap_install.support import fake_sglang
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.mark.parametrize("name", ["paper-machine.toml", "ollama.toml"])
-def test_settings_are_sound(name: str) -> None:
-    settings = load_settings(EXAMPLES / name)
-    assert settings.swap.strategy is not None
-    assert settings.generator.model != settings.reviewer.model
+def test_settings_are_sound() -> None:
+    paper, ollama = (load_settings(EXAMPLES / name) for name in ("paper-machine.toml", "ollama.toml"))
+    for settings in (paper, ollama):
+        assert settings.swap.strategy is not None
+        assert settings.generator.model != settings.reviewer.model
+    assert ollama.swap.strategy == "managed"
+    assert ollama.generator.base_url == ollama.reviewer.base_url
 
 
 def test_the_paper_machine_is_what_the_installation_makes(
@@ -36,18 +38,11 @@ def test_the_paper_machine_is_what_the_installation_makes(
         assert wanted.items() <= example[section].items()
 
 
-def test_ollama_swaps_by_name() -> None:
-    settings = load_settings(EXAMPLES / "ollama.toml")
-    assert settings.swap.strategy == "managed"
-    assert settings.generator.base_url == settings.reviewer.base_url
-
-
 def test_the_task_file_queues_its_tasks(command: Command, repository: Path) -> None:
     command.run("project", "add", str(repository), "--name", "aurora-api")
     tasks = command.json("task", "add", "--from", str(EXAMPLES / "tasks.toml"))["tasks"]
     assert [(task["project"], task["kind"]) for task in tasks] == [
-        ("aurora-api", "fix"),
-        ("aurora-api", "docs"),
+        ("aurora-api", kind) for kind in ("fix", "docs")
     ]
 
 

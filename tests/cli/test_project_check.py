@@ -9,6 +9,8 @@ import pytest
 from tests.cli.conftest import Command, git
 from tests.sandbox.support import needs_sandbox
 
+pytestmark = [pytest.mark.sandbox, needs_sandbox]
+
 TEST = "import unittest\n\n\nclass Case(unittest.TestCase):\n    def test_sum(self):\n        self.assertEqual(1 + 1, {})\n"
 
 
@@ -20,42 +22,27 @@ def add(command: Command, repository: Path, right: int = 2, check: str = "") -> 
     command.run("project", "add", str(repository), "--name", "thing", "--check", check)
 
 
-def test_without_a_command_one_is_proposed_and_nothing_is_run(command: Command, repository: Path) -> None:
+def test_a_command_is_proposed_kept_and_tried(command: Command, repository: Path) -> None:
     add(command, repository)
     done = command.run("project", "check", "thing", code=3)
-    assert "No test command" in done.stdout
-    assert "project set thing --check 'python3 -m unittest discover -s tests'" in done.stdout
+    assert "No test command" in done.stdout and "Running" not in done.stderr
+    proposed = "python3 -m unittest discover -s tests"
+    assert f"project set thing --check '{proposed}'" in done.stdout
     document = command.json("project", "check", "thing", code=3)
-    assert document["proposed"] == "python3 -m unittest discover -s tests" and document["baseline"] is None
-
-
-@pytest.mark.sandbox
-@needs_sandbox
-def test_a_command_is_kept_and_tried(command: Command, repository: Path) -> None:
-    add(command, repository)
-    command.run("project", "set", "thing", "--check", "python3 -m unittest discover -s tests")
+    assert (document["proposed"], document["baseline"]) == (proposed, None)
+    command.run("project", "set", "thing", "--check", proposed)
     document = command.json("project", "check", "thing")
     assert document["baseline"]["outcome"] == "passed" and document["baseline"]["detail"] == "1 passed"
     assert document["sandbox"]["works"] is True
-    shown = command.run("project", "check", "thing").stdout
-    assert "✓ passed: 1 passed" in shown and "no network, no home" in shown
-
-
-@pytest.mark.sandbox
-@needs_sandbox
-def test_it_says_what_it_runs_before_it_does(command: Command, repository: Path) -> None:
-    add(command, repository, check="true")
-    assert command.run("project", "check", "thing").stderr.endswith(
-        "Running the tests on the base: `true` …\n"
-    )
-    command.run("project", "set", "thing", "--check", "")
-    assert command.run("project", "check", "thing", code=3).stderr.count("Running") == 0
+    done = command.run("project", "check", "thing")
+    assert "✓ passed: 1 passed" in done.stdout and "no network, no home" in done.stdout
+    assert done.stderr.endswith(f"Running the tests on the base: `{proposed}` …\n")
     absent = command.run("project", "check", "thign", code=2)
     assert "thing" in absent.stderr and "Running" not in absent.stderr
+    command.run("project", "set", "thing", "--check", "vitest run")
+    assert "vitest was not found in the sandbox" in command.run("project", "check", "thing", code=3).stdout
 
 
-@pytest.mark.sandbox
-@needs_sandbox
 def test_a_command_that_finds_no_test_has_passed_nothing(command: Command, repository: Path) -> None:
     """Bare functions are nothing to unittest: its exit status may be 0 all the same."""
     (repository / "test_plain.py").write_text("def test_one():\n    assert 1\n")
@@ -69,8 +56,6 @@ def test_a_command_that_finds_no_test_has_passed_nothing(command: Command, repos
     assert "tests on the base: untested: no test ran" in command.run("project", "show", "thing").stdout
 
 
-@pytest.mark.sandbox
-@needs_sandbox
 def test_what_is_known_of_the_tests_is_shown_with_the_project(command: Command, repository: Path) -> None:
     done = command.run("project", "add", str(repository), "--name", "thing", "--check", "exit 3")
     assert "`navigator project check thing` tries its tests" in done.stderr
@@ -82,8 +67,6 @@ def test_what_is_known_of_the_tests_is_shown_with_the_project(command: Command, 
     assert command.json("project", "list")["projects"][0]["tests"] == words
 
 
-@pytest.mark.sandbox
-@needs_sandbox
 def test_failing_tests_of_the_base_are_listed(command: Command, repository: Path) -> None:
     add(command, repository, right=3, check="python3 -m unittest discover -s tests")
     done = command.run("project", "check", "thing", code=1)
@@ -91,16 +74,6 @@ def test_failing_tests_of_the_base_are_listed(command: Command, repository: Path
     assert "They fail without any proposal" in done.stdout
 
 
-@pytest.mark.sandbox
-@needs_sandbox
-def test_a_command_that_is_not_there_is_explained(command: Command, repository: Path) -> None:
-    add(command, repository, check="vitest run")
-    done = command.run("project", "check", "thing", code=3)
-    assert "vitest was not found in the sandbox" in done.stdout
-
-
-@pytest.mark.sandbox
-@needs_sandbox
 def test_too_many_values_to_be_redacted_are_said(
     command: Command, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,16 +11,19 @@ from tests.cli.conftest import Command
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def scanned(command: Command, repository: Path) -> str:
-    """A scan of the small repository, done by the rehearsal."""
+def test_suggestions_are_listed_sent_back_chosen_and_put_away(command: Command, repository: Path) -> None:
     command.run("project", "add", str(repository))
-    (made,) = command.json("task", "add", "--all", "--kind", "scan", "What is worth a task?")["tasks"]
-    command.run("run", "--until", "idle", "--time-scale", "0", "--json")
-    return str(made["id"])
-
-
-def test_suggestions_are_listed_chosen_and_put_away(command: Command, repository: Path, scanned: str) -> None:
+    (asked,) = command.json("task", "add", "--all", "--kind", "scan", "What is worth a task?")["tasks"]
+    scanned = asked["id"]
+    session = ("run", "--until", "idle", "--time-scale", "0", "--json")
+    command.run(*session)
+    assert "what to do differently" in command.run("send-back", scanned, code=2).stderr
+    command.run("send-back", scanned, "--note", "Only the README.")
+    shown = command.json("task", "show", scanned)
+    task = shown["task"]
+    assert (task["state"], task["attempt"], task["note"]) == ("queued", 1, "Only the README.")
+    assert shown["suggestions"] == []
+    command.run(*session)
     shown = command.json("task", "show", scanned)
     found = shown["suggestions"]
     assert shown["task"]["id"] == scanned and shown["task"]["report"].startswith("# ")
@@ -53,15 +56,3 @@ def test_suggestions_are_listed_chosen_and_put_away(command: Command, repository
     states = [one["state"] for one in shown["suggestions"]]
     assert states == ["accepted", "accepted", *["dismissed"] * (len(found) - 2)]
     assert f"from: {scanned}" in command.run("task", "show", accepted).stdout
-
-
-def test_a_scan_is_sent_back_with_a_note_and_all_of_it_accepted(command: Command, scanned: str) -> None:
-    assert "what to do differently" in command.run("send-back", scanned, code=2).stderr
-    command.run("send-back", scanned, "--note", "Only the README.")
-    shown = command.json("task", "show", scanned)
-    task = shown["task"]
-    assert (task["state"], task["attempt"], task["note"]) == ("queued", 1, "Only the README.")
-    assert shown["suggestions"] == []
-    command.run("run", "--until", "idle", "--time-scale", "0", "--json")
-    made = command.json("task", "accept", scanned, "--all")
-    assert made["tasks"] and made["scan"]["state"] == "done"

@@ -8,13 +8,10 @@ import pytest
 
 from navigator.cli.status import swapping
 from navigator.config.paths import StatePaths
-from navigator.model.models import Swap, SwapPhase
-from navigator.model.states import Role
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
 from tests.cli.conftest import Command
-
-G, R = Role.GENERATOR, Role.REVIEWER
+from tests.records import swapped
 
 
 @pytest.fixture
@@ -30,12 +27,8 @@ def test_alone_a_swap_tells_its_phases_and_is_kept(command: Command) -> None:
     assert done.stdout.startswith("done in ")
     assert "swap phase=load state=begin" in done.stderr
     (row,) = command.json("swap", "log")["swaps"]
-    assert (row["from"], row["to"], row["outcome"], row["made_by"]) == (
-        None,
-        "generator",
-        "done",
-        "navigator",
-    )
+    assert (row["from"], row["to"]) == (None, "generator")
+    assert (row["outcome"], row["made_by"]) == ("done", "navigator")
     # Its server ended with the command: nothing is resident, and the status says so.
     seen = command.json("swap", "status")
     assert (seen["resident"], seen["conductor"], seen["strategy"]) == (None, False, "rehearsal")
@@ -69,22 +62,14 @@ def test_history_and_figures(command: Command) -> None:
     paths = StatePaths(command.state)
     store = Store(open_writer(paths.database))
 
-    def swap(seconds: float, **fields: object) -> Swap:
-        phases = (
-            SwapPhase(name="stop", seconds=seconds / 4),
-            SwapPhase(name="load", seconds=3 * seconds / 4),
-        )
-        known = {"from_role": G, "to_role": R, "strategy": "systemd", "started": "2026-11-20T10:00:00.000Z"}
-        return Swap.model_validate(known | {"phases": phases, "seconds": seconds} | fields)
-
     with store.transaction() as tx:
-        tx.add_swap(swap(40.0, weight_bytes=100, warm_bytes=0))
-        tx.add_swap(swap(20.0, weight_bytes=100, warm_bytes=100))
-        tx.add_swap(swap(300.0, outcome="went_back", failure="no_memory", reason="CUDA out of memory"))
-        tx.add_swap(swap(0.0, phases=(), made_by="outside"))
+        tx.add_swap(swapped(38.0, weight_bytes=100, warm_bytes=0))
+        tx.add_swap(swapped(18.0, weight_bytes=100, warm_bytes=100))
+        tx.add_swap(swapped(298.0, outcome="went_back", failure="no_memory", reason="CUDA out of memory"))
+        tx.add_swap(swapped(seconds=0.0, phases=(), made_by="outside"))
     (real,) = command.json("stats", "cost")["swaps"]["directions"]
     assert (real["seconds"]["n"], real["seconds"]["mean"], real["failures"]) == (2, 30.0, {"no_memory": 1})
-    assert (real["phases"]["load"]["median"], real["outside"]) == (22.5, 1)
+    assert (real["phases"]["load"]["median"], real["outside"]) == (28.0, 1)
     shown = command.run("stats", "cost").stdout
     assert "  load" in shown
     assert "1 external, not measured" in shown

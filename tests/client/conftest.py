@@ -12,6 +12,7 @@ from navigator.client.assemble import RetryPolicy
 from navigator.client.body import ChatRequest, Timeouts
 from navigator.client.client import ModelClient
 from navigator.config.settings import ServerSettings
+from tests.client.scripted import Script, Server, routes, serving
 
 QUICK = RetryPolicy(retries=2, base=0.001, cap=0.002, rng=random.Random(1))
 
@@ -39,3 +40,31 @@ def question(**fields: Any) -> ChatRequest:
         "top_p": 0.9,
     }
     return ChatRequest(**(defaults | fields))
+
+
+class Asking:
+    """Puts one question to a server of these scripts; `server` is the last one that was asked, also after an error."""
+
+    server: Server
+
+    def __init__(self, connect: Callable[..., ModelClient]) -> None:
+        self.connect = connect
+
+    async def __call__(
+        self,
+        chat: Script | list[Script],
+        request: ChatRequest | None = None,
+        progress: Callable[[int], None] | None = None,
+        **options: Any,
+    ) -> Any:
+        path = options.pop("path", "")
+        async with (
+            serving(routes(chat)) as self.server,
+            self.connect(self.server.url + path, **options) as client,
+        ):
+            return await client.chat(request or question(), progress)
+
+
+@pytest.fixture
+def ask(connect: Callable[..., ModelClient]) -> Asking:
+    return Asking(connect)

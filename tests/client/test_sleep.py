@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -82,12 +84,36 @@ async def asleep(folder: Path, machine: Sglang, role: Role, mib: int = 0) -> Non
         await sleeper.aclose()
 
 
+@asynccontextmanager
+async def rested(
+    folder: Path, gpu: Gpu, **options: Any
+) -> AsyncIterator[tuple[Sglang, Sglang, SleepStrategy]]:
+    """Both run, the reader asleep by Navigator's own hand: they, and a strategy."""
+    writer, reader = pair(gpu, **options)
+    async with running(writer, reader):
+        await asleep(folder, reader, Role.REVIEWER)
+        yield writer, reader, strategy(folder, writer, reader)
+
+
+@asynccontextmanager
+async def streaming(writer: Machine, reader: Machine) -> AsyncIterator[asyncio.Task[Any]]:
+    """An answer of the writer under way, which stops until `writer.hold` is set."""
+    writer.hold.clear()
+    async with ModelClient(settings(writer, reader).generator) as client:
+        stream = asyncio.create_task(client.chat(question()))
+        while not writer.running:
+            await asyncio.sleep(0.005)
+        yield stream
+
+
+def untouched(*machines: Machine) -> bool:
+    """Whether they were only looked at."""
+    return not any(line.startswith("POST") for machine in machines for line in machine.log)
+
+
 @pytest.mark.parametrize("version", ["0.5.23", "0.5.9"])
 async def test_there_and_back(tmp_path: Path, gpu: Gpu, version: str) -> None:
-    writer, reader = pair(gpu, version=version)
-    async with running(writer, reader):
-        await asleep(tmp_path, reader, Role.REVIEWER)
-        swaps = strategy(tmp_path, writer, reader)
+    async with rested(tmp_path, gpu, version=version) as (writer, reader, swaps):
         assert await swaps.resident() is Role.GENERATOR
         there = await swaps.swap(Role.REVIEWER, quiet)
         assert (there.outcome, phases(there)) == ("done", ["drain", "release", "load", "health", "verify"])
@@ -102,14 +128,11 @@ async def test_there_and_back(tmp_path: Path, gpu: Gpu, version: str) -> None:
 
 
 async def test_a_look_costs_no_token_and_no_life(tmp_path: Path, gpu: Gpu) -> None:
-    writer, reader = pair(gpu)
-    async with running(writer, reader):
-        await asleep(tmp_path, reader, Role.REVIEWER)
-        swaps = strategy(tmp_path, writer, reader)
+    async with rested(tmp_path, gpu) as (writer, reader, swaps):
         for believed in (Role.GENERATOR, Role.REVIEWER, None) * 5:
             assert (await swaps.look(believed)).resident is Role.GENERATOR
         # The one that works is asked for no token, either.
-        assert not any("/health" in line or line.startswith("POST") for line in writer.log)
+        assert untouched(writer) and not any("/health" in line for line in writer.log)
         assert await swaps.resident() is Role.GENERATOR
         assert "GET /health" not in reader.log
         assert not reader.death
@@ -119,10 +142,8 @@ async def test_a_look_costs_no_token_and_no_life(tmp_path: Path, gpu: Gpu) -> No
 
 
 async def test_a_server_that_was_restarted_is_awake_and_never_resumed(tmp_path: Path, gpu: Gpu) -> None:
-    writer, reader = pair(gpu, version="0.5.9")  # without /ready only its mark tells
-    async with running(writer, reader):
-        await asleep(tmp_path, reader, Role.REVIEWER)
-        swaps = strategy(tmp_path, writer, reader)
+    # Without /ready only its mark tells.
+    async with rested(tmp_path, gpu, version="0.5.9") as (writer, _, swaps):
         await swaps.swap(Role.REVIEWER, quiet)
         gpu.held.clear()
         await writer.restart()  # while Navigator believes that it sleeps
@@ -135,17 +156,14 @@ async def test_a_server_that_was_restarted_is_awake_and_never_resumed(tmp_path: 
 
 @pytest.mark.parametrize("step", ["releasing", "waking"])
 async def test_cut_off_in_mid_step_nothing_is_guessed(tmp_path: Path, gpu: Gpu, step: Any) -> None:
-    writer, reader = pair(gpu)
-    async with running(writer, reader):
-        await asleep(tmp_path, reader, Role.REVIEWER)
+    async with rested(tmp_path, gpu) as (writer, reader, swaps):
         ledger = Ledger(tmp_path / "sleep.json")
         note = ledger.read(Role.REVIEWER)
         ledger.write(Role.REVIEWER, Note(step, note.url, note.mark))
-        swaps = strategy(tmp_path, writer, reader)
         result = await swaps.swap(Role.REVIEWER, quiet)
         assert (result.outcome, result.failure) == ("went_back", "unsure")
         assert "Restart that server" in result.reason
-        assert not any(line.startswith("POST") for line in reader.log + writer.log)
+        assert untouched(reader, writer)
         assert await swaps.resident() is Role.GENERATOR
         # What is asked for is done, and it goes on.
         gpu.held.clear()
@@ -155,10 +173,7 @@ async def test_cut_off_in_mid_step_nothing_is_guessed(tmp_path: Path, gpu: Gpu, 
 
 
 async def test_paused_and_not_released_is_only_continued(tmp_path: Path, gpu: Gpu) -> None:
-    writer, reader = pair(gpu)
-    async with running(writer, reader):
-        await asleep(tmp_path, reader, Role.REVIEWER)
-        swaps = strategy(tmp_path, writer, reader)
+    async with rested(tmp_path, gpu) as (writer, _, swaps):
         writer.refusing["/release_memory_occupation"] = 500
         result = await swaps.swap(Role.REVIEWER, quiet)
         # The answer was an error: whether it released cannot be told, and nothing more is asked of it.
@@ -173,15 +188,8 @@ async def test_paused_and_not_released_is_only_continued(tmp_path: Path, gpu: Gp
 
 async def test_a_stream_that_outlasts_the_drain_survives_the_sleep(tmp_path: Path, gpu: Gpu) -> None:
     """Somebody else's request: retracted, kept with its connection open, and finished after the way back."""
-    writer, reader = pair(gpu)
-    async with running(writer, reader):
-        await asleep(tmp_path, reader, Role.REVIEWER)
-        writer.hold.clear()
-        async with ModelClient(settings(writer, reader).generator) as client:
-            stream = asyncio.create_task(client.chat(question()))
-            while not writer.running:
-                await asyncio.sleep(0.005)
-            swaps = strategy(tmp_path, writer, reader)
+    async with rested(tmp_path, gpu) as (writer, reader, swaps):
+        async with streaming(writer, reader) as stream:
             assert (await swaps.swap(Role.REVIEWER, quiet)).outcome == "done"
             writer.hold.set()
             await asyncio.sleep(0.05)
@@ -192,15 +200,9 @@ async def test_a_stream_that_outlasts_the_drain_survives_the_sleep(tmp_path: Pat
 
 
 async def test_our_own_requests_are_aborted_by_id_when_the_drain_is_over(tmp_path: Path, gpu: Gpu) -> None:
-    writer, reader = pair(gpu)
-    async with running(writer, reader):
-        await asleep(tmp_path, reader, Role.REVIEWER)
-        writer.hold.clear()
+    async with rested(tmp_path, gpu) as (writer, reader, _):
         chosen = settings(writer, reader)
-        async with ModelClient(chosen.generator) as client:
-            stream = asyncio.create_task(client.chat(question()))
-            while not writer.running:
-                await asyncio.sleep(0.005)
+        async with streaming(writer, reader) as stream:
             swaps = SleepStrategy(chosen, tmp_path / "sleep.json", in_flight=lambda: list(writer.running))
             assert (await swaps.swap(Role.REVIEWER, quiet)).outcome == "done"
             with pytest.raises(Aborted):
@@ -215,17 +217,14 @@ async def test_a_target_that_does_not_run_is_said_before_anything_is_taken(tmp_p
         reader.url = "http://127.0.0.1:9"
         result = await strategy(tmp_path, writer, reader).swap(Role.REVIEWER, quiet)
         assert (result.outcome, result.failure) == ("went_back", "unreachable")
-        assert not any(line.startswith("POST") for line in writer.log)
+        assert untouched(writer)
 
 
 async def test_a_target_that_does_not_fit_dies_and_the_one_before_comes_back(
     tmp_path: Path, gpu: Gpu
 ) -> None:
-    writer, reader = pair(gpu)
-    reader.size = 120
-    async with running(writer, reader):
-        await asleep(tmp_path, reader, Role.REVIEWER)
-        swaps = strategy(tmp_path, writer, reader)
+    async with rested(tmp_path, gpu) as (_, reader, swaps):
+        reader.size = 120
         result = await swaps.swap(Role.REVIEWER, quiet)
         assert (result.outcome, result.failure) == ("went_back", "crashed")
         assert phases(result)[-3:] == ["load", "health", "verify"]
@@ -319,19 +318,14 @@ async def test_vllm_is_drained_before_it_sleeps_and_has_to_be_able_to(
     assert "--enable-sleep-mode" in result.reason
     gpu.held.clear()
     writer, reader = Vllm(gpu, WRITER, 30), Vllm(gpu, READER, 80, asleep=True)
-    async with running(writer, reader):
-        writer.hold.clear()
-        async with ModelClient(settings(writer, reader).generator) as client:
-            stream = asyncio.create_task(client.chat(question()))
-            while not writer.running:
-                await asyncio.sleep(0.005)
-            monkeypatch.setattr(base, "DRAIN_SECONDS", 30)
-            swap = asyncio.create_task(strategy(tmp_path, writer, reader).swap(Role.REVIEWER, quiet))
-            await asyncio.sleep(0.1)
-            assert "POST /sleep?level=1" not in writer.log
-            writer.hold.set()
-            assert (await stream).text
-            assert (await swap).outcome == "done"
+    async with running(writer, reader), streaming(writer, reader) as stream:
+        monkeypatch.setattr(base, "DRAIN_SECONDS", 30)
+        swap = asyncio.create_task(strategy(tmp_path, writer, reader).swap(Role.REVIEWER, quiet))
+        await asyncio.sleep(0.1)
+        assert "POST /sleep?level=1" not in writer.log
+        writer.hold.set()
+        assert (await stream).text
+        assert (await swap).outcome == "done"
 
 
 async def test_the_first_server_is_put_to_rest_so_that_the_second_can_be_started(
@@ -408,14 +402,8 @@ async def _any_order(folder: Path, moves: list[str], version: str) -> None:
 
 def test_a_ledger_that_cannot_be_read_is_blank(tmp_path: Path) -> None:
     path = tmp_path / "sleep.json"
-    for text in (
-        "",
-        "[]",
-        "{",
-        '{"generator": 3}',
-        '{"generator": {"step": "flying"}}',
-        '{"generator": {"mib": "x"}}',
-    ):
+    broken = ('{"generator": 3}', '{"generator": {"step": "flying"}}', '{"generator": {"mib": "x"}}')
+    for text in ("", "[]", "{", *broken):
         path.write_text(text)
         assert Ledger(path).read(Role.GENERATOR) == Note()
     Ledger(path).write(Role.REVIEWER, Note("released", "u", "m", 7))

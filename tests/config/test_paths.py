@@ -24,21 +24,15 @@ def test_the_state_folder_is_made_private(tmp_path: Path, monkeypatch: pytest.Mo
         paths = StatePaths(state_dir()).ensure()
     finally:
         os.umask(previous)
-    for folder in (paths.root, paths.private, paths.backups, paths.rehearsal):
-        assert mode(folder) == 0o700
-
-
-def test_a_folder_of_ours_that_was_opened_is_closed_again(tmp_path: Path) -> None:
-    root = tmp_path / "state"
-    paths = StatePaths(root).ensure()
-    root.chmod(0o755)
+    folders = (paths.root, paths.private, paths.backups, paths.rehearsal)
+    assert {mode(folder) for folder in folders} == {0o700}
+    paths.root.chmod(0o755)
     paths.private.chmod(0o777)
-    paths.ensure()
-    assert mode(root) == 0o700
-    assert mode(paths.private) == 0o700
+    paths.ensure()  # one of ours that was opened is closed again
+    assert {mode(folder) for folder in folders} == {0o700}
 
 
-def test_a_shared_folder_with_other_things_is_refused_and_left_alone(
+def test_a_file_or_a_shared_folder_with_other_things_is_refused_and_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "home"
@@ -49,11 +43,7 @@ def test_a_shared_folder_with_other_things_is_refused_and_left_alone(
     with pytest.raises(ConfigError, match="holds other files"):
         state_dir()
     assert mode(home) == 0o755
-
-
-def test_a_file_in_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "state").write_text("")
-    monkeypatch.setenv("NAVIGATOR_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("NAVIGATOR_STATE", str(home / "letter.txt"))
     with pytest.raises(ConfigError, match="not a folder"):
         state_dir()
 

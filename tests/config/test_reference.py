@@ -38,7 +38,7 @@ def test_the_page_is_current() -> None:
 
 
 def test_what_is_shown_is_a_settings_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "config.toml"
     file.write_text(
@@ -68,4 +68,4 @@ def test_a_named_file_that_does_not_exist_is_an_error(
     assert caught.value.exit_code == 2 and "NAVIGATOR_CONFIG" in caught.value.hint
     monkeypatch.delenv("NAVIGATOR_CONFIG")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    assert load_settings() == Settings()
+    assert load_settings() == Settings() and Settings().source is None

@@ -6,53 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from navigator.config.settings import Settings, describe, load_settings, time_scale
+from navigator.config.settings import Settings, SystemdSettings, describe, load_settings, time_scale
 from navigator.model.errors import ConfigError, UsageError
 from navigator.model.states import Complexity, Role, TaskKind
-
-DOCUMENTED = """
-[generator]
-model = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
-base_url = "http://127.0.0.1:30000"
-api_key_env = ""
-max_inflight = 8
-context_tokens = 131072
-tokenizer = ""
-temperature = 0.2
-top_p = 0.9
-max_tokens = 5000
-thinking = false
-extra_body = {}
-looks = 6
-logprobs = false
-[routing]
-reviewer = []
-[swap]
-script = ""
-model_dirs = []
-[swap.command]
-argv = []
-[swap.systemd]
-scope = "user"
-[batch]
-target = 30
-max_wait_minutes = 30
-quiet_minutes = 3
-revisions = 2
-[checks]
-timeout_seconds = 300
-memory_mb = 4096
-unsandboxed = false
-[[project]]
-path = "~/src/thing"
-base = ""
-landing = "branch"
-check_mounts = []
-careful = []
-include = []
-exclude = []
-conventions = "AGENTS.md"
-"""
 
 
 def write(folder: Path, text: str) -> Path:
@@ -67,21 +23,14 @@ def refusal(folder: Path, text: str) -> ConfigError:
     return caught.value
 
 
-def test_every_documented_default_is_the_default(tmp_path: Path) -> None:
-    spelled = load_settings(write(tmp_path, DOCUMENTED))
-    silent = load_settings(write(tmp_path, '[[project]]\npath = "~/src/thing"\n'))
-    assert spelled == silent
-    # Every key of the documented tables was named, but those without a default.
-    for table, missing in (
-        ("generator", {"agent"}),
-        ("routing", set()),
-        ("swap", {"strategy"}),
-        ("batch", set()),
-        ("checks", set()),
-    ):
-        section = getattr(spelled, table)
-        assert set(type(section).model_fields) - section.model_fields_set == missing
-    assert set(type(spelled.swap.command).model_fields) == spelled.swap.command.model_fields_set
+def test_the_swap_script_has_the_same_defaults() -> None:
+    """Word for word: with nothing set, Navigator tells the script what it would do by itself."""
+    script = (Path(__file__).parents[2] / "swap" / "model-swap.sh").read_text("utf-8")
+    for name, value in SystemdSettings().model_dump().items():
+        if name.endswith("_seconds"):
+            assert f"[{name}]={value:g}" in script
+    assert SystemdSettings().generator_unit == "navigator-generator.service"
+    assert "DEFAULTS[$role.unit]=navigator-$role.service" in script
 
 
 def test_routing_names_the_model_that_writes_each_kind(tmp_path: Path) -> None:
@@ -94,16 +43,6 @@ def test_routing_names_the_model_that_writes_each_kind(tmp_path: Path) -> None:
         assert Settings().routing.writer(kind, Complexity.COMPLEX) is Role.GENERATOR
     error = refusal(tmp_path, '[routing]\nreviewer = ["chores"]\n')
     assert "routing.reviewer" in str(error)
-
-
-def test_a_missing_file_means_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NAVIGATOR_CONFIG", raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    settings = load_settings()
-    assert settings == Settings()
-    assert settings.source is None
-    assert settings.swap.strategy is None
-    assert settings.final.enabled is False
 
 
 def test_the_variable_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,6 +100,12 @@ def test_a_key_like_no_other_gets_the_list(tmp_path: Path) -> None:
         ('[[project]]\npath = "/a/x"\n[[project]]\npath = "/b/x"\n', "project: the name x appears twice"),
         ('[project]\npath = "/a"\n', "config.toml: project"),
         ("[batch\n", "is not valid TOML"),
+        ('[swap.systemd]\nscope = "both"\n', "swap.systemd.scope"),
+        ('[swap.systemd]\ngenerator_unit = "x"\n', "swap"),
+        ('[swap.systemd]\ngenerator_unit = "--now.service"\n', "swap"),
+        ('[swap.systemd]\ngenerator_unit = "navigator-reviewer.service"\n', "swap"),
+        ("[swap.systemd]\nload_seconds = inf\n", "swap.systemd.load_seconds"),
+        ("[swap.systemd]\ndrain_seconds = 60\n", "swap.systemd.drain_seconds"),
     ],
 )
 def test_a_value_that_does_not_fit_is_named(tmp_path: Path, text: str, where: str) -> None:
@@ -200,13 +145,16 @@ def test_projects_are_frozen_and_resolve_their_path(tmp_path: Path, monkeypatch:
 
 
 def test_describe_says_where_each_value_came_from(tmp_path: Path) -> None:
-    path = write(tmp_path, '[batch]\ntarget = 30\n[[project]]\npath = "/a"\n')
+    deep = '[swap]\nstrategy = "systemd"\n[swap.systemd]\nload_seconds = 60\n'
+    path = write(tmp_path, f'[batch]\ntarget = 30\n{deep}[[project]]\npath = "/a"\n')
     shown = describe(load_settings(path))
     assert shown["file"] == str(path)
     assert shown["batch"]["target"] == {"value": 30, "from": "file"}
     assert shown["batch"]["revisions"] == {"value": 2, "from": "default"}
     assert shown["generator"]["base_url"]["from"] == "default"
     assert shown["projects"][0]["path"] == {"value": "/a", "from": "file"}
+    assert shown["swap"]["systemd"]["load_seconds"] == {"value": 60.0, "from": "file"}
+    assert shown["swap"]["systemd"]["scope"] == {"value": "user", "from": "default"}
     assert describe(Settings())["file"] is None
 
 
@@ -225,12 +173,3 @@ def test_a_time_scale_that_is_none(monkeypatch: pytest.MonkeyPatch, named: str) 
         time_scale(None)
     with pytest.raises(UsageError, match="--time-scale"):
         time_scale(-0.5)
-
-
-def test_a_table_within_a_table_is_described_like_any(tmp_path: Path) -> None:
-    shown = describe(
-        load_settings(write(tmp_path, '[swap]\nstrategy = "systemd"\n[swap.systemd]\nload_seconds = 60\n'))
-    )
-    assert shown["swap"]["systemd"]["load_seconds"] == {"value": 60.0, "from": "file"}
-    assert shown["swap"]["systemd"]["scope"] == {"value": "user", "from": "default"}
-    assert shown["swap"]["strategy"] == {"value": "systemd", "from": "file"}

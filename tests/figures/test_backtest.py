@@ -12,22 +12,11 @@ from navigator.figures.exam import alarms_each, backtest
 from navigator.figures.intervals import share
 from navigator.model.models import Finding
 from navigator.model.records import ExamAnswer, ExamItem
-from navigator.model.states import Complexity, Criterion, ExamSource, FindingKind, Severity, TaskKind, Verdict
+from navigator.model.states import Complexity, ExamSource, TaskKind, Verdict
 from navigator.sheet.statistics.reviewer import backtest_words
+from tests.records import finding
 
 RUNS = 200
-
-
-def finding(severity: Severity = Severity.MAJOR, *, anchored: bool = True) -> Finding:
-    return Finding(
-        kind=FindingKind.WRONG,
-        path="app.py",
-        line=1,
-        severity=severity,
-        criterion=Criterion.CORRECTNESS,
-        message="This is wrong.",
-        anchored=anchored,
-    )
 
 
 def case(
@@ -103,7 +92,7 @@ def test_every_figure_covers_the_truth_at_its_level(
 
 
 def test_what_asks_for_nothing_is_no_false_alarm_and_what_could_not_be_read_is_left_out() -> None:
-    quiet = (finding(Severity.NIT), finding(anchored=False))
+    quiet = (finding(severity="nit"), finding(anchored=False))
     found = backtest(
         [
             case(True, caught=True, findings=(finding(),)),

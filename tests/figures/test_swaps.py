@@ -11,21 +11,13 @@ from navigator.model.models import Swap, SwapPhase
 from navigator.model.records import CallTotals
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes
+from tests.records import swapped
 
 G, R = Role.GENERATOR, Role.REVIEWER
 
 
-def swap(to: Role, seconds: float, *, first: bool = False, **more: object) -> Swap:
-    origin = None if first else (G if to is R else R)
-    values: dict[str, object] = {
-        "from": origin,
-        "to": to,
-        "strategy": "systemd",
-        "started": "2026-11-20T10:00:00.000Z",
-        "seconds": seconds,
-        "phases": (SwapPhase(name="stop", seconds=2.0), SwapPhase(name="load", seconds=seconds - 2.0)),
-    }
-    return Swap.model_validate({**values, **more})
+def swap(to: Role, seconds: float, **more: object) -> Swap:
+    return swapped(seconds - 2.0, **{"from": G if to is R else R, "to": to, **more})
 
 
 def test_swaps_are_summed_up_by_direction_and_phase() -> None:
@@ -77,7 +69,7 @@ def test_strategies_and_first_loads_are_never_pooled() -> None:
     swaps = [
         swap(R, 40.0),
         swap(R, 4.0, strategy="sleep"),
-        swap(R, 90.0, first=True),
+        swap(R, 90.0, **{"from": None}),
     ]
     assert [row.seconds.n for row in swap_stats(swaps) if row.seconds] == [1, 1, 1]
     found = {name: usual_swap(swaps, G, R, name) for name in ("systemd", "sleep", "")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -69,19 +68,19 @@ def test_each_name_leads_to_its_verb_which_refuses_what_it_does_not_know(name: s
 
 # The rules, asked with a row of the deck and with the store
 
-NONE = replace(CARD, proposal="", open=False)
-DECIDED = replace(CARD, open=False, decision=DecisionKind.APPROVE)
+NONE = CARD._replace(proposal="", open=False)
+DECIDED = CARD._replace(open=False, decision=DecisionKind.APPROVE)
 STATES = {
     "waiting": CARD,
-    "due": replace(DECIDED, state=TaskState.APPROVED, landing="pending"),
-    "refused": replace(DECIDED, state=TaskState.APPROVED, landing="refused"),
-    "landed": replace(DECIDED, state=TaskState.LANDED, landing="landed", landing_ref="refs/heads/main"),
-    "undone": replace(DECIDED, state=TaskState.UNDONE, landing="undone"),
-    "rejected": replace(DECIDED, state=TaskState.REJECTED, decision=DecisionKind.REJECT),
+    "due": DECIDED._replace(state=TaskState.APPROVED, landing="pending"),
+    "refused": DECIDED._replace(state=TaskState.APPROVED, landing="refused"),
+    "landed": DECIDED._replace(state=TaskState.LANDED, landing="landed", landing_ref="refs/heads/main"),
+    "undone": DECIDED._replace(state=TaskState.UNDONE, landing="undone"),
+    "rejected": DECIDED._replace(state=TaskState.REJECTED, decision=DecisionKind.REJECT),
     "report": NONE,
-    "queued": replace(NONE, state=TaskState.QUEUED),
-    "done": replace(NONE, state=TaskState.DONE),
-    "earlier": replace(CARD, open=False, newer="P2"),
+    "queued": NONE._replace(state=TaskState.QUEUED),
+    "done": NONE._replace(state=TaskState.DONE),
+    "earlier": CARD._replace(open=False, newer="P2"),
 }
 ALLOWED: dict[type[SubjectVerb], set[str]] = {
     Approve: {"waiting", "due", "refused"},

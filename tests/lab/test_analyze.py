@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,36 +46,29 @@ def table(path: Path, rows: list[dict[str, str]]) -> Path:
     return path
 
 
+def analyzed(path: Path, *words: str) -> Result:
+    """`navigator lab speculation analyze`."""
+    return CliRunner().invoke(cli, ["lab", "speculation", "analyze", str(path), *words])
+
+
 def found_in(tmp_path: Path, rows: list[dict[str, str]]) -> dict[str, TableFault]:
     runs = read_runs(table(tmp_path / "runs.csv", rows)).runs
     return {finding.kind: finding for finding in findings(runs)}
 
 
-def honest(
-    alpha: float = 0.7, gamma: int = 4, draft_cost: float = 0.1, verify_cost: float = 1.3
-) -> list[dict[str, str]]:
-    """Runs of an engine whose α, c and v are known; simulated."""
-    gain = formulas.speedup(alpha, gamma, draft_cost, verify_cost)
+def honest(alpha: float = 0.7, gamma: int = 4) -> list[dict[str, str]]:
+    """Runs of an engine whose α, c = 0.1 and v = 1.3 are known; simulated."""
+    gain = formulas.speedup(alpha, gamma, 0.1, 1.3)
     rate = formulas.rate_from_alpha(alpha, gamma)
-    plain = [row(tokens_per_sec=50 + step / 10) for step in range(3)]
-    return plain + [
-        row(
-            draft_model="small",
-            draft_len=gamma,
-            tokens_per_sec=(50 + step / 10) * gain,
-            draft_acceptance_rate=round(rate, 5),
-        )
-        for step in range(3)
-    ]
+    speeds = (50.0, 50.1, 50.2)
+    drafted = {"draft_model": "small", "draft_len": gamma, "draft_acceptance_rate": round(rate, 5)}
+    plain = [row(tokens_per_sec=speed) for speed in speeds]
+    return plain + [row(tokens_per_sec=speed * gain, **drafted) for speed in speeds]
 
 
-def test_an_honest_table_is_taken_as_it_is(tmp_path: Path) -> None:
-    found = found_in(tmp_path, honest())
-    assert found == {}
-
-
-def test_the_tables_state_what_the_rows_hold(tmp_path: Path) -> None:
+def test_the_tables_state_what_the_rows_hold_and_an_honest_one_is_taken_as_it_is(tmp_path: Path) -> None:
     read = read_runs(table(tmp_path / "runs.csv", honest()))
+    assert findings(read.runs) == []
     (base,) = tables.baselines(read.runs)
     (drafted,) = tables.speculation(read.runs)
     assert (base.target, base.prompt, base.n) == ("big", "code", 3)
@@ -139,14 +132,8 @@ def test_a_rate_that_its_counts_do_not_have_is_found(tmp_path: Path) -> None:
 
 def test_rounds_that_cannot_make_the_tokens_are_found(tmp_path: Path) -> None:
     good = {"draft": "small", "gamma": 4, "rounds": 100, "accepted": 156, "drafted": 400, "tokens": 256}
-    real = {
-        "draft": "ngram",
-        "gamma": 3,
-        "rounds": 71,
-        "accepted": 50,
-        "drafted": 213,
-        "tokens": 119,
-    }  # by SGLang
+    by_sglang = {"rounds": 71, "accepted": 50, "drafted": 213, "tokens": 119}
+    real = {"draft": "ngram", "gamma": 3, **by_sglang}
     runs = runs_file(tmp_path, good, good | {"rounds": 16, "accepted": 4}, real)
     (finding,) = (each for each in findings(runs) if each.kind == "rounds do not add up")
     assert finding.lines == (2,)
@@ -164,10 +151,8 @@ def test_figures_that_were_measured_differently_are_found(tmp_path: Path) -> Non
     ("fields", "reason"),
     [
         ({"tokens_per_sec": ""}, "speed: Field required"),
-        ({"tokens_per_sec": "fast"}, "speed: Input should be a valid number"),
         ({"tokens_per_sec": "0"}, "speed: Input should be greater than 0"),
         ({"tokens_per_sec": "inf"}, "speed: Input should be a finite number"),
-        ({"draft_acceptance_rate": "1.4"}, "rate: Input should be less than or equal to 1"),
         ({"draft_acceptance_rate": "140%"}, "rate: Input should be less than or equal to 1"),
         ({"draft_model": "small", "draft_len": ""}, "no draft length"),
         ({"draft_model": "small", "draft_len": "2.5"}, "gamma: Input should be a valid integer"),
@@ -202,17 +187,16 @@ def test_files_without_a_model_or_a_speed_are_refused(tmp_path: Path, text: str)
 def test_the_command_fails_for_the_impossible(tmp_path: Path) -> None:
     planted = row(draft_model="small", draft_len=16, tokens_per_sec=65.0, draft_acceptance_rate=0.002)
     path = table(tmp_path / "runs.csv", [*honest(), planted, row(status="failed")])
-    done = CliRunner().invoke(cli, ["lab", "speculation", "analyze", str(path), "--json"])
+    done = analyzed(path, "--json")
     document = json.loads(done.stdout)
     assert done.exit_code == 1
     assert document["used"] == 7
     assert document["bad_rows"] == [{"line": 9, "reason": "its status is failed"}]
     assert {each["kind"] for each in document["findings"]} >= {"faster than its tokens"}
-    words = CliRunner().invoke(cli, ["lab", "speculation", "analyze", str(path)])
+    words = analyzed(path)
     assert words.exit_code == 1
     assert "line 9 is left out: its status is failed" in words.stdout
-    clean = CliRunner().invoke(cli, ["lab", "speculation", "analyze", str(table(path, honest()))])
-    assert clean.exit_code == 0
+    assert analyzed(table(path, honest())).exit_code == 0
 
 
 def test_what_was_read_from_where_is_told(tmp_path: Path) -> None:
@@ -222,7 +206,7 @@ def test_what_was_read_from_where_is_told(tmp_path: Path) -> None:
         "model,method,gamma,tps,accepted_tokens,drafted_tokens,colour\n"
         "big,,0,10,,,red\nbig,ngram,4,35.8,23,1000,red\nbig,ngram,4,35.8,23,1000,red\n"
     )
-    done = CliRunner().invoke(cli, ["lab", "speculation", "analyze", str(path)])
+    done = analyzed(path)
     assert done.exit_code == 1
     assert "speed from tps" in done.output and "accepted from accepted_tokens" in done.output
     assert "Not used: colour." in done.output and "faster than its tokens" in done.output
@@ -231,7 +215,7 @@ def test_what_was_read_from_where_is_told(tmp_path: Path) -> None:
 def test_drafts_without_any_count_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("model,method,gamma,speed,kept\nbig,,0,10,\nbig,ngram,4,35.8,23\n")
-    done = CliRunner().invoke(cli, ["lab", "speculation", "analyze", str(path)])
+    done = analyzed(path)
     assert isinstance(done.exception, UsageError)
     assert "how many drafts were accepted" in str(done.exception) and "Not used: kept." in done.exception.hint
 
@@ -240,7 +224,7 @@ def test_a_finding_of_many_rows_is_told_once(tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     line = "big,small,4,60,50,100,1.0\n"
     path.write_text(f"model,method,gamma,speed,accepted,drafted,rate\nbig,,0,50,,,\n{line * 24}")
-    done = CliRunner().invoke(cli, ["lab", "speculation", "analyze", str(path)])
+    done = analyzed(path)
     assert done.output.count("rate and counts disagree") == 1
     assert "The same in 23 more rows." in done.output
     assert done.output.count("big, small, γ = 4") == 1
@@ -256,11 +240,7 @@ def test_the_runs_of_each_suite_are_counted(tmp_path: Path) -> None:
     found = tables.suites(read_runs(path).runs)
     assert {name: row["n"] for name, row in found.items()} == {"A": 3, "B": 6}
     assert found["B"]["gamma"] == [4, 8]
-    shown = CliRunner().invoke(cli, ["lab", "speculation", "analyze", str(path)]).output
-    assert [line.split()[:2] for line in shown.splitlines() if line.startswith(("A ", "B "))][:2] == [
-        ["A", "3"],
-        ["B", "6"],
-    ]
-    assert (
-        tables.suites([run.model_copy(update={"suite": str(run.line)}) for run in read_runs(path).runs]) == {}
-    )
+    shown = [line.split()[:2] for line in analyzed(path).output.splitlines() if line.startswith(("A ", "B "))]
+    assert shown[:2] == [["A", "3"], ["B", "6"]]
+    lone = [run.model_copy(update={"suite": str(run.line)}) for run in read_runs(path).runs]
+    assert tables.suites(lone) == {}

@@ -33,7 +33,6 @@ from tests.git.world import fingerprint
 from tests.journey.scripted_models import Models, speaking
 from tests.journey.support import Desk, git, make_repository
 from tests.journey.swaps import asked, settings, swapping
-from tests.lab.conftest import Judge
 from tests.lab.known_models import Change, Quality, known
 from tests.sandbox.support import needs_sandbox
 
@@ -110,7 +109,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 @needs_sandbox
 @pytest.mark.sandbox
 def test_known_models_are_told_apart_in_four_swaps_and_nothing_is_asked_twice(
-    bench: Bench, judge_server: str
+    bench: Bench, judge: Models
 ) -> None:
     before = fingerprint(bench.path)
     chosen = bench.compare("code", "--dry-run")
@@ -126,14 +125,14 @@ def test_known_models_are_told_apart_in_four_swaps_and_nothing_is_asked_twice(
     assert bench.models.wrong == []
     asked_so_far, swaps = bench.worked(), len(bench.swaps())
     with bench.desk.config.open("a") as config:
-        config.write(f'[final]\nmodel = "judge"\nbase_url = "{judge_server}"\n')
+        config.write(f'[final]\nmodel = "judge"\nbase_url = "{judge.url}"\n')
     again = bench.compare("code", *(f"--judge={role}" for role in ("generator", "reviewer", "final")))
     assert again["arms"] == done["arms"]
     assert again["pairs"] == done["pairs"]
     assert bench.worked() == asked_so_far
     said = again["judging"]
-    assert 3 * len(Judge.asked) == said["votes"] + said["unreadable"] > 0
-    assert sorted(judge["name"].partition(":")[0] for judge in said["judges"]) == [
+    assert 3 * len(judge.read_by) == said["votes"] + said["unreadable"] > 0
+    assert sorted(one["name"].partition(":")[0] for one in said["judges"]) == [
         "final",
         "generator",
         "reviewer",
@@ -191,25 +190,18 @@ def test_a_comparison_that_was_cut_off_goes_on(bench: Bench) -> None:
 @needs_sandbox
 @pytest.mark.sandbox
 def test_functions_of_a_file_are_executed(bench: Bench, tmp_path: Path) -> None:
+    start, test = (
+        'def double(x):\n    """Return twice x."""\n',
+        "def check(candidate):\n    assert candidate(4) == 8\n",
+    )
+    code, tests = "def half(x): return x / 2", ["assert half(8) == 4"]
     rows = [
-        {
-            "task_id": "X/1",
-            "prompt": 'def double(x):\n    """Return twice x."""\n',
-            "entry_point": "double",
-            "test": "def check(candidate):\n    assert candidate(4) == 8\n",
-        },
-        {
-            "task_id": 7,
-            "text": "Write half().",
-            "code": "def half(x): return x / 2",
-            "test_list": ["assert half(8) == 4"],
-        },
+        {"task_id": "X/1", "prompt": start, "entry_point": "double", "test": test},
+        {"task_id": 7, "text": "Write half().", "code": code, "test_list": tests},
     ]
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
     first, second = (function.text for function in read_functions(path))
-    start = rows[0]["prompt"]
-    assert isinstance(start, str)
     changes: dict[str, Change] = {
         first: {"solution.py": (start, start + "    return 2 * x\n")},
         second: {"solution.py": (None, "def half(x):\n    return x / 3\n")},
@@ -217,10 +209,8 @@ def test_functions_of_a_file_are_executed(bench: Bench, tmp_path: Path) -> None:
     always = known(changes, Quality(1.0, 1.0))
     bench.models.write, bench.models.read = always.write, always.read
     done = bench.compare("--file", str(path), "--arm", "generator")
-    assert {task["key"]: task["passed"]["generator"] for task in done["tasks"]} == {
-        "X/1": True,
-        "MBPP/7": False,
-    }
+    passed = {task["key"]: task["passed"]["generator"] for task in done["tasks"]}
+    assert passed == {"X/1": True, "MBPP/7": False}
     assert done["power"]["impossible"]
     assert done["swaps"] == 0
 

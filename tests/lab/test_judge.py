@@ -15,7 +15,7 @@ from navigator.lab.comparing.journal import Journal, LabTask, Vote
 from navigator.lab.comparing.session import Finished
 from navigator.lab.judging import Tally, duel, questions, read_verdict, tally
 from navigator.model.errors import NavigatorError, UsageError
-from tests.lab.conftest import Judge
+from tests.journey.scripted_models import Models
 
 ORDERS = (("a", "b"), ("b", "a"))
 
@@ -137,21 +137,21 @@ def asked(url: str, answers: dict[str, dict[str, str]], folder: Path) -> Tally:
 
 
 def test_a_judge_is_asked_blind_in_both_orders_and_once(
-    tmp_path: Path, judge_server: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, judge: Models, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keys = [f"t{number}" for number in range(8)]
     answers = {
         "cascade": dict.fromkeys(keys, "long answer") | {"unclear": "xxxx", "same": "one"},
         "generator": dict.fromkeys(keys, "short") | {"unclear": "yyyy", "same": "one"},
     }
-    found = asked(judge_server, answers, tmp_path)
-    assert len(Judge.asked) == 18, "what is the same is not compared"
-    assert not any("cascade" in text or "generator" in text for text in Judge.asked)
+    found = asked(judge.url, answers, tmp_path)
+    assert len(judge.read_by) == 18, "what is the same is not compared"
+    assert not any(name in str(messages) for messages in judge.read_by for name in ("cascade", "generator"))
     assert (found.votes, found.unreadable, found.incomplete) == (16, 2, 0)
     (only,) = found.duels
     assert (only.one, only.wins, only.losses, only.ties, only.reason) == ("cascade", 8, 0, 0, "")
-    again = asked(judge_server, answers, tmp_path)
-    assert len(Judge.asked) == 20, "only what was no verdict"
+    again = asked(judge.url, answers, tmp_path)
+    assert len(judge.read_by) == 20, "only what was no verdict"
     assert again.duels == found.duels
     tell_votes(again)
     shown = capsys.readouterr().out

@@ -64,11 +64,7 @@ def one(costs: dict[int, float], kept: dict[int, float]) -> Rule:
 def test_the_rule_settles_where_it_is_fastest() -> None:
     found = one({0: 1, 1: 1.2, 3: 1.5, 7: 2.6}, {0: 0, 1: 0.7, 3: 1.6, 7: 1.9})
     assert found.settled == 3
-    assert found.fixed == {
-        1: pytest.approx(1.2 / 1.7),
-        3: pytest.approx(1.5 / 2.6),
-        7: pytest.approx(2.6 / 2.9),
-    }
+    assert found.fixed == pytest.approx({1: 1.2 / 1.7, 3: 1.5 / 2.6, 7: 2.6 / 2.9})
     assert found.fixed[3] < found.controlled < 0.75
 
 
@@ -96,12 +92,8 @@ def test_windows_count_rounds_by_events_or_share_them_by_time() -> None:
 
 
 def decided(**changes: object) -> list[Run]:
-    own = {
-        "engine": "sglang",
-        "version": "0.5.23",
-        "card": "RTX",
-        "arguments": ("--speculative-algorithm", "NGRAM"),
-    }
+    arguments = ("--speculative-algorithm", "NGRAM")
+    own = {"engine": "sglang", "version": "0.5.23", "card": "RTX", "arguments": arguments}
     return [each.model_copy(update=own | changes) for each in measured({4: 1.25})]
 
 
@@ -114,18 +106,14 @@ def test_the_decision_is_written_into_the_unit_once(tmp_path: Path, monkeypatch:
         text = unit.read_text()
         assert state_of(unit) == "ours"
         assert text.count("# Speculation:") == 1 and "KillMode=mixed" in text
-        assert flags_of_unit(text) == {
-            "--model-path": "/models/big",
-            "--port": "30000",
-            "--speculative-algorithm": "NGRAM",
-        }
+        kept = {"--model-path": "/models/big", "--port": "30000"}
+        assert flags_of_unit(text) == kept | {"--speculative-algorithm": "NGRAM"}
     assert deciding.to_look_at(text, "0.5.23") == ""
     assert deciding.to_look_at(text, "0.6.0") == "engine: 0.5.23 then, 0.6.0 now"
     monkeypatch.setattr(deciding, "card_names", lambda on=HERE: "H100")
     assert deciding.to_look_at(text, "") == "card: RTX then, H100 now"
-    assert "model: /models/big then, /models/new now" in deciding.to_look_at(
-        text.replace("--model-path /models/big", "--model-path /models/new"), ""
-    )
+    newer = text.replace("--model-path /models/big", "--model-path /models/new")
+    assert "model: /models/big then, /models/new now" in deciding.to_look_at(newer, "")
     assert deciding.to_look_at(UNIT, "0.6.0") == ""
     lost = [each.model_copy(update={"speed": each.speed / 2}) if each.gamma else each for each in runs]
     deciding.write_launch(unit, HERE, decide(lost), lost, "/models/big")

@@ -23,12 +23,9 @@ from navigator.model.snapshot import (
 from navigator.model.states import Role, TaskState
 from navigator.schedule.next_actions import next_actions
 from navigator.schedule.swap_rule import items_with_room
+from tests.schedule.test_rules import task
 
 ITEMS = tuple(range(1, 21))
-
-
-def task(number: int, state: TaskState) -> TaskView:
-    return TaskView(f"T{number}", 1, state, 0, number, 0, 0.0)
 
 
 def loaded(*tasks: TaskView, exam: ExamView, busy: int = 0, **fields: Any) -> SchedulerSnapshot:

@@ -22,15 +22,7 @@ STATES = (S.QUEUED, S.GENERATING, S.CHECKING, S.AWAITING_REVIEW, S.REVIEWING, S.
 
 
 def view(number: int, state: TaskState = S.QUEUED, round: int = 0, project: int = 1) -> TaskView:
-    return TaskView(
-        id=f"T{number}",
-        project_id=project,
-        state=state,
-        priority=0,
-        order=number,
-        round=round,
-        since=0.0,
-    )
+    return TaskView(f"T{number}", project, state, 0, number, round, since=0.0)
 
 
 @given(

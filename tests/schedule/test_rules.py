@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -32,27 +33,14 @@ S = TaskState
 
 
 def task(number: int, state: TaskState = S.QUEUED, **more: Any) -> TaskView:
-    values: dict[str, Any] = {
-        "id": f"T{number}",
-        "project_id": 1,
-        "state": state,
-        "priority": 0,
-        "order": number,
-        "round": 0,
-        "since": NOW - 1,
-    }
-    return TaskView(**{**values, **more})
+    return replace(TaskView(f"T{number}", 1, state, 0, number, 0, since=NOW - 1), **more)
 
 
 def snap(*tasks: TaskView, **more: Any) -> SchedulerSnapshot:
-    values: dict[str, Any] = {
-        "tasks": tasks,
-        "resident": G,
-        "capacity": {G: 8, R: 8, F: 2},
-        "until": "idle",
-        "last_arrival": NOW - 1,
-    }
-    return SchedulerSnapshot(**{**values, **more})
+    usual = SchedulerSnapshot(
+        tasks, resident=G, capacity={G: 8, R: 8, F: 2}, until="idle", last_arrival=NOW - 1
+    )
+    return replace(usual, **more)
 
 
 WAITING = task(1, S.AWAITING_REVIEW)
@@ -62,6 +50,9 @@ WAITING = task(1, S.AWAITING_REVIEW)
     ("why", "snapshot", "expected"),
     [
         ("an empty session ends", snap(), (Stop("Nothing is left to do."),)),
+        ("it does not while somebody holds a task", snap(busy=frozenset({"T9"})), (Sleep(math.inf),)),
+        ("nor while a request is under way", snap(in_flight={F: 1}), (Sleep(math.inf),)),
+        ("nor while the GPU changes hands", snap(swapping_to=R, resident=None), (Sleep(math.inf),)),
         ("a queued task is written", snap(task(1)), (Generate("T1"),)),
         ("a revision is written", snap(task(1, S.REVISING, round=1)), (Generate("T1"),)),
         ("a repair is written", snap(task(1, S.GENERATING)), (Generate("T1"),)),
@@ -406,11 +397,6 @@ def test_until_reviewed_does_not_swap_back_for_a_revision_alone() -> None:
     assert next_actions(with_new, NOW) == (SwapTo(G),)
     loaded = snap(revision, resident=G, until="reviewed")
     assert next_actions(loaded, NOW) == (Generate("T1"),)
-
-
-def test_nothing_stops_while_anything_is_running() -> None:
-    for more in ({"busy": frozenset({"T9"})}, {"in_flight": {F: 1}}, {"swapping_to": R, "resident": None}):
-        assert next_actions(snap(**more), NOW) == (Sleep(math.inf),)
 
 
 A = {"files": frozenset({"a.py", "b.py"})}

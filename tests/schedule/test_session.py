@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.workloads import ARRIVALS, PUBLISHED, Scenario, workload
-from navigator.model.snapshot import Action, BatchRules, Generate, ReviewTask, SchedulerSnapshot, SwapTo
-from navigator.model.states import Role, TaskState
+from navigator.model.snapshot import Action, Generate, ReviewTask, SchedulerSnapshot, SwapTo
 from navigator.model.timing import StepTimes
 from navigator.schedule.next_actions import next_actions
 from navigator.schedule.session import Session, SimulatedCard
-from navigator.schedule.swap_rule import decide_swap, longest_wait
-from tests.schedule.test_rules import NOW, snap, task
+from navigator.schedule.swap_rule import longest_wait
+from tests.schedule.test_rules import snap, task
 
 
 @pytest.mark.parametrize(
@@ -95,29 +94,3 @@ def test_every_task_ends_and_no_proposal_waits_longer_than_it_may(scenario: Scen
     longest = {job.id: longest_wait(snap(), task(1, priority=job.priority)) for job in jobs}
     for name, seconds in seen.review_waits:
         assert seconds <= longest[name] + running + 3 * (scenario.swap_in + scenario.swap_back)
-
-
-@given(
-    st.lists(st.tuples(st.floats(0, 5000), st.integers(-2, 3)), min_size=1, max_size=6),
-    st.integers(0, 20),
-    st.sampled_from((0.0, 180.0)),
-)
-def test_the_reviewer_is_due_as_soon_as_one_has_waited_its_longest(
-    waits: list[tuple[float, int]], left: int, quiet: float
-) -> None:
-    """However much is left to write; and with nothing left, at once."""
-    proposals = [
-        task(100 + number, TaskState.AWAITING_REVIEW, since=NOW - seconds, priority=priority)
-        for number, (seconds, priority) in enumerate(waits)
-    ]
-    snapshot: SchedulerSnapshot = snap(
-        *proposals,
-        *(task(number) for number in range(left)),
-        until="",
-        last_arrival=-math.inf,
-        batch=BatchRules(quiet=quiet),
-    )
-    over = any(NOW - one.since >= longest_wait(snapshot, one) for one in proposals)
-    decision = decide_swap(snapshot, NOW)
-    assert (decision is not None) is (over or left == 0)
-    assert decision is None or decision.to is Role.REVIEWER

@@ -52,22 +52,14 @@ def test_a_session_makes_at_most_two_swaps_a_round_and_one(
     session.run()
     extra = 0 if resident is Role.GENERATOR else 1
     assert len(session.swaps) <= 2 * session.largest_round + 1 + extra
+    if reviewers == 1.0:  # written, reviewed and revised in one residency, however many rounds
+        assert session.swaps == ([] if resident is Role.REVIEWER else [Role.REVIEWER])
     assert all(live.state is TaskState.AWAITING_APPROVAL for live in session.tasks.values())
     assert session.stopped == "Nothing is left to do."
 
 
 def _wait(count: int) -> str:
     return "1 task waits" if count == 1 else f"{count} tasks wait"
-
-
-@given(SEEDS, st.integers(1, 30))
-def test_what_the_reviewer_alone_writes_needs_no_other_model(seed: int, count: int) -> None:
-    """Written, reviewed and revised in one residency: one swap to it, however many rounds."""
-    session = world(seed, count, reviewers=1.0)
-    session.trouble = 10
-    session.run()
-    assert session.swaps == [Role.REVIEWER]
-    assert all(live.state is TaskState.AWAITING_APPROVAL for live in session.tasks.values())
 
 
 @given(

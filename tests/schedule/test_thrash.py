@@ -18,15 +18,7 @@ EVEN = Scenario(spread=0, revise_rate=0, check_failures=0, swap_spread=0)
 def alternating(pairs: int, apart: float) -> list[Job]:
     """Every `apart` seconds an urgent task: the last one's review and the next one's writing always want different models."""
     return [
-        Job(
-            id=f"T{number + 1}",
-            project=number % 3,
-            arrival=number * apart,
-            writes=(2177.0,),
-            reviews=(615.0,),
-            checks=(5.0,),
-            priority=1,
-        )
+        Job(f"T{number + 1}", number % 3, number * apart, (2177.0,), (615.0,), (5.0,), priority=1)
         for number in range(pairs)
     ]
 

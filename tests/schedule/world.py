@@ -51,20 +51,11 @@ class Live:
     landing_due: bool = False
 
     def view(self) -> TaskView:
-        return TaskView(
-            id=self.id,
-            project_id=self.project,
-            state=self.state,
-            priority=self.priority,
-            order=self.order,
-            round=self.round,
-            since=self.since,
-            files=self.files,
-            writer=self.writer,
-            landing_due=self.landing_due,
-        )
+        place = (self.id, self.project, self.state, self.priority, self.order, self.round, self.since)
+        return TaskView(*place, files=self.files, writer=self.writer, landing_due=self.landing_due)
 
 
+CAPACITY = {Role.GENERATOR: 3, Role.REVIEWER: 2, Role.FINAL: 1}
 TERMINAL = frozenset({S.LANDED, S.REJECTED, S.FAILED, S.CANCELLED, S.UNDONE, S.DONE})
 
 
@@ -78,9 +69,6 @@ class World:
     resident: Role | None = Role.GENERATOR
     both: bool = False
     final: bool = False
-    capacity: dict[Role, int] = field(
-        default_factory=lambda: {Role.GENERATOR: 3, Role.REVIEWER: 2, Role.FINAL: 1}
-    )
     trouble: int = 0
     revise: float = 0.4
     pace: float = 0.01
@@ -106,7 +94,7 @@ class World:
             resident=None if self.swapping else self.resident,
             swapping_to=self.swapping,
             both_resident=self.both,
-            capacity=self.capacity,
+            capacity=CAPACITY,
             in_flight=flying,
             unreachable=self.unreachable,
             batch=BatchRules(target=4, max_wait=1800.0, quiet=self.quiet),

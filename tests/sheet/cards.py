@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from navigator.model.states import TaskState, Verdict
 from navigator.store.reads.cards import Card
 
@@ -23,4 +21,4 @@ CARD = Card(
     open=True,
 )
 
-APPROVED = replace(CARD, verdict=Verdict.APPROVE, stated=Verdict.APPROVE, seen=True)
+APPROVED = CARD._replace(verdict=Verdict.APPROVE, stated=Verdict.APPROVE, seen=True)

@@ -11,14 +11,12 @@ from navigator.model.states import (
     ReproductionOutcome,
     RevisedOutcome,
     Role,
-    Severity,
     TaskState,
     Verdict,
 )
-from navigator.store.database import open_writer
-from navigator.store.writes.writer import Store
+from tests.records import finding
 from tests.tui import world
-from tests.tui.world import NAMES, NOW, Maker, finding
+from tests.tui.world import NAMES, NOW, Maker
 
 EVENING = NOW.replace(hour=23, minute=10)
 SINCE = world.stamp(EVENING)
@@ -32,13 +30,9 @@ def at(make: Maker, hour: int, minute: int = 0) -> None:
 
 
 def made(paths: StatePaths, tell: Callable[[Maker], None]) -> None:
-    connection = open_writer(paths.database)
-    try:
-        with world.store_clock() as clock, Store(connection).transaction() as tx:
-            clock.moment = EVENING
-            tell(Maker(tx, clock))
-    finally:
-        connection.close()
+    with world.written(paths) as make:
+        make.clock.moment = EVENING
+        tell(make)
 
 
 def projects(make: Maker, names: list[str]) -> list[Project]:
@@ -70,7 +64,7 @@ def ordinary(make: Maker) -> None:
     """Five projects; a finding repaired."""
     first, second, *rest = projects(make, NAMES[:5])
     repaired(make, first, "Round half-even in totals")
-    make.waiting(second, "Retry with jitter", Verdict.REVISE, [finding(Severity.MINOR, path="b/c.py")])
+    make.waiting(second, "Retry with jitter", Verdict.REVISE, [finding(severity="minor", path="b/c.py")])
     for project in rest:
         make.waiting(project, f"Tidy {project.name}", paths=(f"{project.name}.py",))
     make.land(make.waiting(second, "Name the column"))

@@ -4,42 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.figures.exam import ExamScore, exam_scores
-from navigator.model.records import ExamCount, SwapTotals, VerdictCount, WorkTotals, Yield
-from navigator.model.states import ExamSource, Role, Verdict
+from navigator.figures.exam import ExamScore
+from navigator.model.records import SwapTotals, WorkTotals, Yield
+from navigator.model.states import Role
 from navigator.sheet.statistics.cost import Cost
 from navigator.sheet.statistics.pages import price, worth
+from tests.figures.test_exam import answered, real, score
 
 
-def score(caught: int, missed: int, passed: int, objected: int, revise: int = 35, of: int = 100) -> ExamScore:
-    def count(faulty: bool, said: Verdict, n: int) -> ExamCount:
-        source = ExamSource.REVERSED_FIX if faulty else ExamSource.CLEAN
-        return ExamCount(
-            model="big", prompt_version="review@1", source=source, faulty=faulty, verdict=said, n=n
-        )
-
-    counts = [
-        count(True, Verdict.REVISE, caught),
-        count(True, Verdict.APPROVE, missed),
-        count(False, Verdict.APPROVE, passed),
-        count(False, Verdict.REVISE, objected),
-    ]
-    verdicts = [
-        VerdictCount(model="big", prompt_version="review@1", verdict=said, n=n)
-        for said, n in ((Verdict.REVISE, revise), (Verdict.APPROVE, of - revise))
-    ]
-    (found,) = exam_scores([row for row in counts if row.n], verdicts)
-    return found
+def asked(caught: int, missed: int, passed: int, objected: int, revise: int = 35) -> ExamScore:
+    return score(answered(caught, caught + missed, passed, passed + objected), real(revise, 100 - revise))
 
 
 @pytest.mark.parametrize(
     ("found", "said"),
     [
         (None, "Not measured yet. `navigator exam prepare` and `navigator exam run` try"),
-        (score(45, 5, 46, 4), "Yes. When this reviewer says REVISE it is right"),
-        (score(50, 50, 50, 50), "No. The exam finds this reviewer no better than chance"),
-        (score(2, 2, 2, 1), "Cannot tell yet."),
-        (score(60, 40, 60, 40, revise=43), "Partly"),
+        (asked(45, 5, 46, 4), "Yes. When this reviewer says REVISE it is right"),
+        (asked(50, 50, 50, 50), "No. The exam finds this reviewer no better than chance"),
+        (asked(2, 2, 2, 1), "Cannot tell yet."),
+        (asked(60, 40, 60, 40, revise=43), "Partly"),
     ],
 )
 def test_whether_the_reviewer_is_worth_it(found: ExamScore | None, said: str) -> None:
@@ -48,18 +32,9 @@ def test_whether_the_reviewer_is_worth_it(found: ExamScore | None, said: str) ->
 
 def spent(accepted: int) -> Cost:
     made = Yield(accepted=accepted, proposals=60, reviews=50)
-    work = [
-        WorkTotals(
-            role=Role.GENERATOR,
-            work="write",
-            calls=60,
-            prompt_tokens=900_000,
-            completion_tokens=60_000,
-            seconds=4000,
-            busy_seconds=900.0,
-        )
-    ]
-    return Cost(made, work, SwapTotals(n=4, seconds=100.0))
+    tokens = {"prompt_tokens": 900_000, "completion_tokens": 60_000}
+    work = WorkTotals(role=Role.GENERATOR, work="write", calls=60, seconds=4000, busy_seconds=900.0, **tokens)
+    return Cost(made, [work], SwapTotals(n=4, seconds=100.0))
 
 
 def test_the_price_is_everything_spent_over_what_was_accepted_and_of_few_an_anecdote() -> None:

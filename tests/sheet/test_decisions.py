@@ -12,14 +12,13 @@ import pytest
 
 from navigator.actions.approve import Approve
 from navigator.actions.deciding import Pinned
-from navigator.config.paths import StatePaths
 from navigator.journey.land import TestsDue, land
-from navigator.mcp.tools import Tools
 from navigator.model.models import CheckResult, Review
 from navigator.model.states import CheckOutcome, DecisionKind, LandingState, Role, Verdict
 from navigator.sheet.marks import Kind, batch_choice, facts_of, head, labels, marks
 from navigator.sheet.waiting import tips
 from navigator.tui.review.batch import candidates
+from tests.cli.conftest import at
 from tests.journey.splitting import CHANGED, FIVE, SplitBench, git
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/approving.md"
@@ -152,16 +151,8 @@ def test_nothing_is_decided_where_nobody_can_be_asked(
     assert bench.approve(landed)["landing"] == LandingState.LANDED
     before = bench.proposal(waits), bench.proposal(landed), git(bench.repository, "for-each-ref")
     for verb, proposal in (("approve", waits), ("reject", waits), ("undo", landed)):
-        assert b"nothing was done" in bench.desk.run(verb, proposal, codes=(2,)).stderr
+        assert "nothing was done" in at(bench).run(verb, proposal, code=2).stderr
     assert (bench.proposal(waits), bench.proposal(landed), git(bench.repository, "for-each-ref")) == before
-
-
-def test_no_tool_of_mcp_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = SplitBench(tmp_path, monkeypatch)
-    names = Tools(StatePaths(bench.desk.root)).names
-    assert not any(
-        word in name for name in names for word in ("approve", "reject", "land", "undo", "confirm")
-    )
 
 
 def table() -> str:
@@ -215,8 +206,8 @@ def test_list_diff_and_deck_show_what_every_reader_says(
         reviewed(role, verdict, Verdict.REVISE, **more)(bench, proposal)
     expected = ["final REVISE", "overruled", "read 5 of 7 hunks"]
     listed = bench.desk.read("proposals")
-    at = [listed.index(words) for words in expected]
-    assert at == sorted(at)
+    places = [listed.index(words) for words in expected]
+    assert places == sorted(places)
     diff = bench.desk.read("diff", proposal)
     assert all(words in diff for words in ("said REVISE", "read 5 of 7 hunks", "It rounds twice."))
     assert diff.index("the final model said REVISE") < diff.index("the reviewer said REVISE, overruled")

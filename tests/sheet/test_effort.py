@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +11,7 @@ from navigator.store.reads.cards import Card
 from tests.sheet.cards import CARD
 
 KNOWN = st.builds(
-    partial(replace, CARD),
+    CARD._replace,
     added=st.integers(1, 5_000),
     paths=st.integers(1, 60).map(lambda n: tuple(map(str, range(n)))),
     verdict=st.sampled_from([*Verdict, None]),
@@ -26,17 +23,17 @@ KNOWN = st.builds(
 
 @given(KNOWN)
 def test_more_to_read_takes_longer_and_what_is_known_saves_time(one: Card) -> None:
-    assert reading_seconds(replace(one, removed=1)) > reading_seconds(one)
-    assert reading_seconds(replace(one, paths=(*one.paths, "another"))) > reading_seconds(one)
-    assert reading_seconds(replace(one, confirm=(("rule", "a", "b"),))) > reading_seconds(one)
+    assert reading_seconds(one._replace(removed=1)) > reading_seconds(one)
+    assert reading_seconds(one._replace(paths=(*one.paths, "another"))) > reading_seconds(one)
+    assert reading_seconds(one._replace(confirm=(("rule", "a", "b"),))) > reading_seconds(one)
     # What is not reviewed has to be confirmed besides.
-    assert reading_seconds(replace(one, verdict=Verdict.APPROVE)) <= reading_seconds(one)
-    assert reading_seconds(replace(one, tests=CheckOutcome.PASSED)) <= reading_seconds(one)
+    assert reading_seconds(one._replace(verdict=Verdict.APPROVE)) <= reading_seconds(one)
+    assert reading_seconds(one._replace(tests=CheckOutcome.PASSED)) <= reading_seconds(one)
 
 
 def test_a_reproduced_finding_takes_less_than_one_that_has_to_be_judged() -> None:
-    judged = replace(CARD, added=40, paths=("a", "b"), verdict=Verdict.REVISE, blocking=1)
-    assert reading_seconds(replace(judged, reproduced=1)) < reading_seconds(judged)
+    judged = CARD._replace(added=40, paths=("a", "b"), verdict=Verdict.REVISE, blocking=1)
+    assert reading_seconds(judged._replace(reproduced=1)) < reading_seconds(judged)
 
 
 def test_an_estimate_is_told_as_roughly_as_it_is_known() -> None:

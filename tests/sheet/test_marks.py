@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -61,7 +60,7 @@ REVISE = Verdict.REVISE
 def test_the_first_word_what_a_batch_leaves_out_and_what_is_confirmed(
     changes: dict[str, Any], word: str, kind: Kind | None, confirm: str
 ) -> None:
-    of = replace(APPROVED, **{"paths": ("auth/session.py",)} | changes)
+    of = APPROVED._replace(**{"paths": ("auth/session.py",)} | changes)
     mark = left_out(of)
     assert (head(of).word, mark.kind if mark else None) == (word, kind)
     assert [one.key for one in to_confirm(of)] == ([confirm] if confirm else [])
@@ -69,8 +68,7 @@ def test_the_first_word_what_a_batch_leaves_out_and_what_is_confirmed(
 
 
 def test_the_strictest_mark_comes_first() -> None:
-    of = replace(
-        APPROVED,
+    of = APPROVED._replace(
         stated=REVISE,
         final=REVISE,
         first=REVISE,
@@ -97,8 +95,7 @@ def test_the_strictest_mark_comes_first() -> None:
 
 
 def test_a_row_counts_what_is_to_confirm_and_has_room_for_less() -> None:
-    of = replace(
-        APPROVED,
+    of = APPROVED._replace(
         confirm=(("build", "Makefile", ""), ("lockfile", "uv.lock", "")),
         overlaps=("P2", "P3"),
         self_review=True,
@@ -108,7 +105,7 @@ def test_a_row_counts_what_is_to_confirm_and_has_room_for_less() -> None:
 
 
 def test_many_careful_paths_are_one_item() -> None:
-    of = replace(APPROVED, careful=("*",), paths=("a", "b", "c", "d", "e"))
+    of = APPROVED._replace(careful=("*",), paths=("a", "b", "c", "d", "e"))
     (mark,) = marks(of)
     assert mark.words == "careful: it touches a, b, c and 2 more; never in a batch"
     assert labels(of) == [("careful", "warn")]
@@ -132,7 +129,7 @@ def test_many_careful_paths_are_one_item() -> None:
     ],
 )
 def test_everything_that_waits_says_what_to_do(changes: dict[str, Any], word: str, to_do: str) -> None:
-    card = replace(CARD, **changes)
+    card = CARD._replace(**changes)
     assert card.for_you
     assert row_head(card).word == word and to_do in what_to_do(card)
     assert waiting_document(card)["to_do"] == what_to_do(card)
@@ -142,4 +139,4 @@ def test_everything_that_waits_says_what_to_do(changes: dict[str, Any], word: st
     "changes", [{"landing": "pending"}, {"landing": ""}, {"landing": "landed", "state": TaskState.LANDED}]
 )
 def test_what_lands_by_itself_waits_for_nobody(changes: dict[str, Any]) -> None:
-    assert not replace(CARD, **{"state": TaskState.APPROVED} | changes).for_you
+    assert not CARD._replace(**{"state": TaskState.APPROVED} | changes).for_you

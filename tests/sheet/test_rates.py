@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
-from itertools import cycle, islice
+from itertools import count, cycle, islice
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from navigator.model.errors import NotFound, UsageError
-from navigator.model.models import Proposal, Review
+from navigator.model.models import Review
 from navigator.model.states import Verdict
-from navigator.sheet.statistics.page import PageQuestion, Table, document
+from navigator.sheet.statistics.page import PageQuestion, Table
 from navigator.sheet.statistics.reviewer import comparison, rate_tables
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
+from tests.records import proposed
+from tests.store.test_statistics import at
 
-START = datetime(2026, 11, 2, 10, tzinfo=UTC)
-HALF, NEVER = (True, False), (False,)
+HALF, NEVER = (Verdict.REVISE, Verdict.APPROVE), (Verdict.APPROVE,)
 Add = Callable[..., None]
 
 
@@ -32,60 +31,30 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def add(store: Store) -> Add:
-    """Proposals reviewed one a quarter of an hour; `pattern` repeats, True for REVISE."""
+    """Proposals reviewed one a quarter of an hour; `pattern` repeats."""
     with store.transaction() as tx:
         project = tx.add_project(name="thing", path="/src/thing", root_commit="r0")
-    moments = (START + timedelta(minutes=15 * number) for number in range(10_000))
+    moments = count(step=900)
 
     def made(
         n: int,
-        pattern: tuple[bool, ...],
+        pattern: tuple[Verdict, ...],
         prompt: str = "generate@1",
         review_prompt: str = "review@1",
-        block_on: str = "grounded",
         self_review: bool = False,
-        **fields: object,
     ) -> None:
         with store.transaction() as tx:
-            for revise in islice(cycle(pattern), n):
+            for verdict in islice(cycle(pattern), n):
                 task = tx.add_task(project.id, "one more")
-                values = {"model": "35B", "prompt_version": prompt, "base_commit": "b" * 40, "tree": "t" * 40}
-                proposal = Proposal.model_validate(
-                    {
-                        "id": "",
-                        "task_id": task.id,
-                        "project_id": project.id,
-                        "project": "thing",
-                        "attempt": 0,
-                        "round": 0,
-                        **values,
-                        **fields,
-                    }
-                )
-                verdict = Verdict.REVISE if revise else Verdict.APPROVE
-                at = next(moments).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-                tx.add_review(
-                    tx.add_proposal(proposal).id,
-                    Review(
-                        verdict=verdict,
-                        stated_verdict=verdict,
-                        model="122B",
-                        prompt_version=review_prompt,
-                        block_on=block_on,
-                        self_review=self_review,
-                        at=at,
-                    ),
-                )
+                written = tx.add_proposal(proposed(task_id=task.id, model="35B", prompt_version=prompt))
+                review = {"verdict": verdict, "model": "122B", "prompt_version": review_prompt}
+                tx.add_review(written.id, Review(**review, self_review=self_review, at=at(next(moments))))
 
     return made
 
 
 def tables(store: Store, by: str = "") -> dict[str, Table]:
     return {table.title: table for table in rate_tables(store.read, PageQuestion(by))}
-
-
-def rates(store: Store, by: str = "") -> dict[str, Any]:
-    return document(rate_tables(store.read, PageQuestion(by)))["revise_rate"]  # type: ignore[no-any-return]
 
 
 def test_a_rate_without_verdicts_says_why(store: Store, add: Add) -> None:
@@ -96,25 +65,13 @@ def test_a_rate_without_verdicts_says_why(store: Store, add: Add) -> None:
     assert found["REVISE RATE"].empty == "no first-round verdict counts; not counted: 2 self review"
 
 
-@pytest.mark.parametrize(
-    ("by", "groups"),
-    [
-        ("writer-prompt", {"generate@1": 40, "generate@2": 50}),
-        ("writer-model", {"35B": 60, "80B": 30}),
-        ("way", {"blocks": 60, "looking": 30}),
-        ("reviewer-prompt", {"review@1": 90}),
-        ("reviewer-model", {"122B": 90}),
-        ("week", {"2026-11-02": 90}),
-    ],
-)
-def test_the_rate_is_grouped_by_the_writers_side_too(
-    store: Store, add: Add, by: str, groups: dict[str, int]
-) -> None:
-    add(40, HALF)
-    add(20, HALF, "generate@2")
-    add(30, HALF, "generate@2", model="80B", way="looking")
-    assert {row["group"]: row["n"] for row in rates(store, by)["rows"]} == groups
-    assert f"BY {by.replace('-', ' ').upper()}" in tables(store, by)
+def test_unread_answers_are_shown_beside_n(store: Store, add: Add) -> None:
+    add(42, NEVER, "generate@2")
+    add(1, (Verdict.UNREVIEWED,), "generate@2")
+    table = tables(store, "writer-prompt")["BY WRITER PROMPT"]
+    (row,) = table.rows
+    said = {column.name: cell for column, cell in zip(table.columns, row.cells, strict=True)}
+    assert (row.label, said["n"], said["unread"]) == ("generate@2", "42", "1")
 
 
 def test_two_prompts_are_compared(store: Store, add: Add) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from navigator.figures.intervals import share
-from navigator.model.models import Decision, Proposal, Swap, Usage
+from navigator.model.models import Decision, Usage
 from navigator.model.states import DecisionKind, Role
 from navigator.sheet.statistics.cost import cost_tables
 from navigator.sheet.statistics.page import (
@@ -21,6 +21,7 @@ from navigator.sheet.statistics.page import (
 )
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
+from tests.records import proposed, swapped
 
 
 def rows(table: Table) -> dict[str, tuple[str, ...]]:
@@ -34,19 +35,14 @@ def test_cost_says_n_and_what_is_not_known(tmp_path: Path) -> None:
         with store.transaction() as tx:
             project = tx.add_project(name="thing", path="/src/thing", root_commit="r0")
             for _ in range(4):
-                values = {"id": "", "task_id": tx.add_task(project.id, "Fix").id, "project_id": project.id}
-                values |= {"project": "thing", "attempt": 0, "round": 0, "base_commit": "b", "tree": "t"}
-                made = tx.add_proposal(Proposal.model_validate(values))
-                tx.add_decision(made.id, Decision(kind=DecisionKind.APPROVE, tree="t"))
+                made = tx.add_proposal(proposed(task_id=tx.add_task(project.id, "Fix").id))
+                tx.add_decision(made.id, Decision(kind=DecisionKind.APPROVE, tree=made.tree))
             for _ in range(2):
                 call = tx.begin_call(Role.GENERATOR, purpose="generate", model="m")
             tx.end_call(call, usage=Usage(prompt_tokens=4_000, seconds=20.0))
             tx.lose_calls()
             for by in ("navigator", "outside"):
-                values = {"from": "generator", "to": "reviewer", "strategy": "s", "started": "2026"}
-                tx.add_swap(
-                    Swap.model_validate(values | {"seconds": 120.0, "outcome": "done", "made_by": by})
-                )
+                tx.add_swap(swapped(seconds=120.0, made_by=by))
         found = {table.title: table for table in cost_tables(store.read, PageQuestion())}
     whole = found["COST PER ACCEPTED CHANGE"]
     assert rows(whole)["tokens, read and written"] == ("1,000", "4,000")

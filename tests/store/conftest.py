@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from navigator.config.paths import StatePaths
-from navigator.model.models import Proposal, Task
+from navigator.model.models import Task
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
 
@@ -27,29 +27,7 @@ def store(paths: StatePaths) -> Iterator[Store]:
 
 @pytest.fixture
 def task(store: Store) -> Task:
+    """The one that `proposed()` answers."""
     with store.transaction() as tx:
         project = tx.add_project(name="thing", path="/src/thing", root_commit="r0")
         return tx.add_task(project.id, "Fix the rounding")
-
-
-AnswerMaker = Callable[..., Proposal]
-
-
-@pytest.fixture
-def answer(task: Task) -> AnswerMaker:
-    """A proposal not yet stored; keyword arguments override its fields."""
-
-    def make(**fields: object) -> Proposal:
-        values: dict[str, object] = {
-            "id": "",
-            "task_id": task.id,
-            "project_id": task.project_id,
-            "project": task.project,
-            "attempt": 0,
-            "round": 0,
-            "base_commit": "b" * 40,
-            "tree": "t" * 40,
-        }
-        return Proposal.model_validate({**values, **fields})
-
-    return make

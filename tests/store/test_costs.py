@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
-from navigator.model.models import Decision, Landing, Review, Swap, Task, Usage
+from navigator.model.models import Decision, Landing, Review, Task, Usage
 from navigator.model.records import SwapTotals, WorkTotals, Yield
 from navigator.model.states import DecisionKind, LandingState, Role, Verdict
 from navigator.store.writes.writer import Store
-from tests.store.conftest import AnswerMaker
+from tests.records import proposed, swapped
+from tests.store.test_statistics import at
 
-START = datetime(2026, 11, 20, 10, tzinfo=UTC)
 G, R = Role.GENERATOR, Role.REVIEWER
-
-
-def at(seconds: float) -> str:
-    return (START + timedelta(seconds=seconds)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def called(store: Store, role: Role, purpose: str, *, outcome: str = "ok") -> None:
@@ -65,33 +59,22 @@ def test_calls_are_summed_by_role_and_kind_of_work(store: Store) -> None:
     assert store.read.work_totals("9999") == []
 
 
-def swap(store: Store, to: Role, second: float, **more: object) -> None:
-    origin = None if more.pop("first", False) else (G if to is R else R)
-    values = {"from": origin, "to": to, "strategy": "s", "started": at(second), "seconds": 30.0}
-    with store.transaction() as tx:
-        tx.add_swap(Swap.model_validate({**values, **more}))
-
-
 def test_swaps_are_summed_and_what_others_made_is_not(store: Store) -> None:
-    swap(store, G, 0, first=True)
-    swap(store, R, 100)
-    swap(store, G, 300)
-    swap(store, R, 400)  # nothing is reviewed
-    swap(store, G, 500, outcome="failed", seconds=7.0)
-    swap(store, G, 550, seconds=0.0, made_by="outside")
-    swap(store, R, 600)
-    assert store.read.swap_totals() == SwapTotals(n=6, seconds=157.0, failed=1, unmeasured=1)
-    assert store.read.swap_totals(at(300)).n == 4
+    with store.transaction() as tx:
+        for second in (0, 100, 300, 600):
+            tx.add_swap(swapped(28.0, started=at(second)))
+        tx.add_swap(swapped(started=at(500), outcome="failed", seconds=7.0))
+        tx.add_swap(swapped(started=at(550), seconds=0.0, made_by="outside"))
+    assert store.read.swap_totals() == SwapTotals(n=5, seconds=127.0, failed=1, unmeasured=1)
+    assert store.read.swap_totals(at(300)).n == 3
     assert store.read.swap_totals("9999") == SwapTotals()
 
 
-def test_what_was_undone_withdrawn_or_split_is_not_accepted(
-    store: Store, task: Task, answer: AnswerMaker
-) -> None:
+def test_what_was_undone_withdrawn_or_split_is_not_accepted(store: Store, task: Task) -> None:
     def approved(kind: DecisionKind = DecisionKind.APPROVE, **fields: object) -> str:
         with store.transaction() as tx:
             own = tx.add_task(task.project_id, "one more")
-            made = tx.add_proposal(answer(task_id=own.id, created=at(0), **fields))
+            made = tx.add_proposal(proposed(task_id=own.id, created=at(0), **fields))
             tx.add_review(made.id, Review(verdict=Verdict.APPROVE, at=at(1)))
             tx.add_decision(made.id, Decision(kind=kind, tree=made.tree, at=at(2)))
             return made.id

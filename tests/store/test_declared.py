@@ -8,7 +8,6 @@ from navigator.model.models import (
     AppliedEdit,
     CheckResult,
     Decision,
-    Finding,
     Landing,
     Proposal,
     Review,
@@ -17,10 +16,8 @@ from navigator.model.models import (
 from navigator.model.records import Fate
 from navigator.model.states import (
     CheckOutcome,
-    Criterion,
     DecisionKind,
     EditCode,
-    FindingKind,
     LandingState,
     Role,
     Rung,
@@ -29,7 +26,7 @@ from navigator.model.states import (
 )
 from navigator.sheet.statistics.page import PageQuestion, declared, document
 from navigator.store.writes.writer import Store
-from tests.store.conftest import AnswerMaker
+from tests.records import finding, proposed
 from tests.store.test_statistics import another, at
 
 PASSED, FAILED, BEFORE = CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.FAILED_BEFORE
@@ -55,52 +52,37 @@ def checks_of(outcome: CheckOutcome) -> tuple[CheckResult, ...]:
     return (syntax, CheckResult(name="tests", outcome=outcome, detail="1 passed"))
 
 
-def finding(**fields: object) -> Finding:
-    values = {
-        "kind": FindingKind.WRONG,
-        "severity": Severity.MAJOR,
-        "criterion": Criterion.CORRECTNESS,
-        "message": "m",
-        "anchored": True,
-    }
-    return Finding.model_validate({**values, **fields})
-
-
-def rounds(store: Store, task: Task, answer: AnswerMaker, *outcomes: CheckOutcome | None) -> list[Proposal]:
+def rounds(store: Store, *outcomes: CheckOutcome | None) -> list[Proposal]:
     """A task of its own with one round per outcome of its tests; None: they have not run yet."""
     with store.transaction() as tx:
-        own = tx.add_task(task.project_id, "one more")
+        own = tx.add_task(1, "one more")
         made = []
         for number, outcome in enumerate(outcomes):
             tree = f"{own.id}{number}".ljust(40, "0")
-            made.append(tx.add_proposal(answer(task_id=own.id, round=number, tree=tree)))
+            made.append(tx.add_proposal(proposed(task_id=own.id, round=number, tree=tree)))
             if outcome is not None:
                 tx.set_checks(made[-1].id, checks_of(outcome))
         return made
 
 
-def test_each_revision_is_compared_with_the_round_before_it(
-    store: Store, task: Task, answer: AnswerMaker
-) -> None:
-    rounds(store, task, answer, FAILED, PASSED, FAILED)
-    rounds(store, task, answer, FAILED, PASSED)
-    rounds(store, task, answer, PASSED, None)
-    rounds(store, task, answer, PASSED)
-    rounds(store, task, answer, PASSED, PASSED)
-    rounds(store, task, answer, FAILED, FAILED)
-    rounds(store, task, answer, BEFORE, BEFORE)
+def test_each_revision_is_compared_with_the_round_before_it(store: Store, task: Task) -> None:
+    rounds(store, FAILED, PASSED, FAILED)
+    rounds(store, FAILED, PASSED)
+    rounds(store, PASSED, None)
+    rounds(store, PASSED)
+    rounds(store, PASSED, PASSED)
+    rounds(store, FAILED, FAILED)
+    rounds(store, BEFORE, BEFORE)
     found = figures(store, "outcomes", "revisions")
     assert shares(found) == {"fixed": (2, 5), "cosmetic": (1, 5), "harmful": (1, 5), "no_help": (1, 5)}
     assert found["unknown"] == 2
     assert shares(figures(store, "outcomes", "revisions", "9999"))["fixed"] == (0, 0)
 
 
-def test_a_repair_of_a_round_replaces_what_its_tests_said(
-    store: Store, task: Task, answer: AnswerMaker
-) -> None:
-    first, second = rounds(store, task, answer, FAILED, FAILED)
+def test_a_repair_of_a_round_replaces_what_its_tests_said(store: Store, task: Task) -> None:
+    first, second = rounds(store, FAILED, FAILED)
     with store.transaction() as tx:
-        tx.add_proposal(answer(task_id=second.task_id, round=1, tree="c" * 40))
+        tx.add_proposal(proposed(task_id=second.task_id, round=1, tree="c" * 40))
     assert figures(store, "outcomes", "revisions")["unknown"] == 1
     with store.transaction() as tx:
         tx.set_checks(second.id, checks_of(PASSED))
@@ -108,7 +90,7 @@ def test_a_repair_of_a_round_replaces_what_its_tests_said(
     assert first.task_id == second.task_id
 
 
-def test_findings_are_met_as_the_next_review_says(store: Store, task: Task, answer: AnswerMaker) -> None:
+def test_findings_are_met_as_the_next_review_says(store: Store, task: Task) -> None:
     asked = (
         finding(),
         finding(),
@@ -123,12 +105,12 @@ def test_findings_are_met_as_the_next_review_says(store: Store, task: Task, answ
         {"finding": 2, "met": True, "why": ""},
         {"finding": 2, "met": False, "why": "in another part"},
     )
-    first, second, third = rounds(store, task, answer, PASSED, PASSED, PASSED)
+    first, second, third = rounds(store, PASSED, PASSED, PASSED)
     with store.transaction() as tx:
         tx.add_review(first.id, REVISE.model_copy(update={"findings": asked}))
         tx.add_review(second.id, REVISE.model_copy(update={"addressed": said, "findings": asked[:1]}))
         tx.add_review(third.id, UNREADABLE)
-    other, revised = rounds(store, task, answer, PASSED, PASSED)
+    other, revised = rounds(store, PASSED, PASSED)
     with store.transaction() as tx:
         tx.add_review(other.id, REVISE.model_copy(update={"findings": asked}))
         tx.add_review(revised.id, APPROVE.model_copy(update={"addressed": said, "self_review": True}))
@@ -138,8 +120,8 @@ def test_findings_are_met_as_the_next_review_says(store: Store, task: Task, answ
     assert figures(store, "outcomes", "findings_met", "9999")["rows"] == []
 
 
-def landed(store: Store, task: Task, answer: AnswerMaker, review: Review | None, at: str) -> Proposal:
-    (made,) = rounds(store, task, answer, PASSED)
+def landed(store: Store, review: Review | None, at: str) -> Proposal:
+    (made,) = rounds(store, PASSED)
     with store.transaction() as tx:
         if review is not None:
             tx.add_review(made.id, review)
@@ -148,12 +130,10 @@ def landed(store: Store, task: Task, answer: AnswerMaker, review: Review | None,
         return tx.set_landing(made.id, landing)
 
 
-def test_landed_proposals_are_counted_by_verdict_and_fate(
-    store: Store, task: Task, answer: AnswerMaker
-) -> None:
+def test_landed_proposals_are_counted_by_verdict_and_fate(store: Store, task: Task) -> None:
     own = APPROVE.model_copy(update={"self_review": True})
     made = [
-        landed(store, task, answer, review, f"2026-11-{day}")
+        landed(store, review, f"2026-11-{day}")
         for review, day in ((REVISE, 10), (APPROVE, 11), (APPROVE, 12), (own, 13), (None, 14))
     ]
     with store.transaction() as tx:
@@ -173,11 +153,9 @@ def test_landed_proposals_are_counted_by_verdict_and_fate(
     assert later["rows"][0]["reverted"]["n"] + later["unknown"] == 3
 
 
-def test_what_was_undone_counts_once_the_others_were_looked_at(
-    store: Store, task: Task, answer: AnswerMaker
-) -> None:
+def test_what_was_undone_counts_once_the_others_were_looked_at(store: Store, task: Task) -> None:
     """Three of 27 were undone: the rate is never 3 of 3."""
-    made = [landed(store, task, answer, APPROVE, f"2026-11-{day:02}") for day in range(1, 28)]
+    made = [landed(store, APPROVE, f"2026-11-{day:02}") for day in range(1, 28)]
     with store.transaction() as tx:
         for one in made[:3]:
             tx.set_landing(one.id, Landing(state=LandingState.UNDONE, at="2026-11-28"))
@@ -190,9 +168,9 @@ def test_what_was_undone_counts_once_the_others_were_looked_at(
     assert (shares(after["rows"][0])["reverted"], after["unknown"]) == ((3, 27), 0)
 
 
-def test_decisions_are_counted_by_the_newest_review(store: Store, task: Task, answer: AnswerMaker) -> None:
-    made = [another(store, task, answer, UNREADABLE, REVISE) for _ in range(3)]
-    made.append(another(store, task, answer))
+def test_decisions_are_counted_by_the_newest_review(store: Store, task: Task) -> None:
+    made = [another(store, UNREADABLE, REVISE) for _ in range(3)]
+    made.append(another(store))
     with store.transaction() as tx:
         for number, proposal in enumerate(made):
             kind = DecisionKind.REJECT if number == 0 else DecisionKind.APPROVE
@@ -200,14 +178,14 @@ def test_decisions_are_counted_by_the_newest_review(store: Store, task: Task, an
         # A decision that was taken back, and a proposal that was taken in part, say nothing.
         tx.set_proposal_state(made[1].id, tx.read.proposal("P1").state.OPEN)
         own = tx.add_task(task.project_id, "a part")
-        tx.add_proposal(answer(task_id=own.id, parent=made[2].id))
+        tx.add_proposal(proposed(task_id=own.id, parent=made[2].id))
     found = figures(store, "outcomes", "decisions")
     assert (shares(found)["approved_over_revise"], found["not_counted"]) == ((0, 1), 1)
     later = figures(store, "outcomes", "decisions", at(1))
     assert (shares(later)["approved_over_revise"], later["not_counted"]) == ((0, 0), 1)
 
 
-def test_decisions_are_held_against_verdicts(store: Store, task: Task, answer: AnswerMaker) -> None:
+def test_decisions_are_held_against_verdicts(store: Store, task: Task) -> None:
     own = APPROVE.model_copy(update={"self_review": True})
     for review, kind in (
         *[(APPROVE, DecisionKind.APPROVE)] * 3,
@@ -218,7 +196,7 @@ def test_decisions_are_held_against_verdicts(store: Store, task: Task, answer: A
         (UNREADABLE, DecisionKind.APPROVE),
         (own, DecisionKind.REJECT),
     ):
-        made = another(store, task, answer, review)
+        made = another(store, review)
         with store.transaction() as tx:
             tx.add_decision(made.id, Decision(kind=kind, tree=made.tree))
     found = figures(store, "outcomes", "decisions")
@@ -231,16 +209,14 @@ def test_decisions_are_held_against_verdicts(store: Store, task: Task, answer: A
     assert found["not_counted"] == 1
 
 
-def test_every_review_counts_for_its_quality(store: Store, task: Task, answer: AnswerMaker) -> None:
-    another(store, task, answer, UNREADABLE, APPROVE)
-    another(store, task, answer, REVISE.model_copy(update={"findings": (finding(), finding(anchored=False))}))
-    another(
-        store, task, answer, UNREADABLE.model_copy(update={"parts": 3, "findings": (finding(),)}), round=1
-    )
+def test_every_review_counts_for_its_quality(store: Store, task: Task) -> None:
+    another(store, UNREADABLE, APPROVE)
+    another(store, REVISE.model_copy(update={"findings": (finding(), finding(anchored=False))}))
+    another(store, UNREADABLE.model_copy(update={"parts": 3, "findings": (finding(),)}), round=1)
     lenient = {"stated_verdict": Verdict.REVISE, "findings": (finding(),)}
-    another(store, task, answer, APPROVE.model_copy(update=lenient), round=1)
-    another(store, task, answer, APPROVE, round=2)
-    another(store, task, answer, APPROVE.model_copy(update={"role": Role.FINAL}))
+    another(store, APPROVE.model_copy(update=lenient), round=1)
+    another(store, APPROVE, round=2)
+    another(store, APPROVE.model_copy(update={"role": Role.FINAL}))
     found = figures(store, "outcomes", "review_quality")
     assert shares(found) == {
         "unreviewed": (2, 6),
@@ -250,16 +226,14 @@ def test_every_review_counts_for_its_quality(store: Store, task: Task, answer: A
     assert shares(figures(store, "outcomes", "review_quality", "9999"))["unreviewed"] == (0, 0)
 
 
-def test_edits_that_applied_at_once_after_repair_or_never(
-    store: Store, task: Task, answer: AnswerMaker
-) -> None:
+def test_edits_that_applied_at_once_after_repair_or_never(store: Store, task: Task) -> None:
     exact, indent = AppliedEdit(path="a", rung=Rung.EXACT), AppliedEdit(path="b", rung=Rung.INDENT)
-    another(store, task, answer, edits=(exact, indent), created=at(0))
+    another(store, edits=(exact, indent), created=at(0))
     whole = AppliedEdit(path="c", rung=Rung.WHOLE_FILE)
-    another(store, task, answer, edits=(whole,), created=at(0))
-    another(store, task, answer, created=at(0))  # asked for no edit
-    repaired = another(store, task, answer, edits=(exact,), created=at(0))
-    part = another(store, task, answer, edits=(exact,), parent=repaired.id, created=at(0))
+    another(store, edits=(whole,), created=at(0))
+    another(store, created=at(0))  # asked for no edit
+    repaired = another(store, edits=(exact,), created=at(0))
+    part = another(store, edits=(exact,), parent=repaired.id, created=at(0))
     with store.transaction() as tx:
         lost = tx.add_task(task.project_id, "never applied")
         for owner, code in (

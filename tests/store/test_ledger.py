@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from navigator.config.paths import StatePaths
 from navigator.model.errors import Conflict, NotFound, UsageError
-from navigator.model.models import Swap, SwapPhase, Task, Usage
+from navigator.model.models import Task, Usage
 from navigator.model.states import EditCode, Role, TaskState
 from navigator.store.database import open_writer
 from navigator.store.schema import tables
 from navigator.store.writes.writer import Store
-from tests.store.conftest import AnswerMaker
+from tests.records import proposed, swapped
 
 USAGE = Usage(prompt_tokens=900, completion_tokens=80, cached_tokens=700, seconds=1.5)
 
@@ -54,16 +54,7 @@ def test_a_call_that_never_ended_is_lost_and_the_next_one_a_repeat(
         tx.begin_call(Role.GENERATOR, task.id, 1, 0, "generate")
         tx.begin_call(Role.REVIEWER, purpose="warm")
         tx.begin_call(Role.REVIEWER, purpose="warm")
-    assert [call.repeat for call in again.read.calls()] == [
-        False,
-        False,
-        True,
-        False,
-        False,
-        False,
-        False,
-        False,
-    ]
+    assert [call.id for call in again.read.calls() if call.repeat] == [3]
     assert again.read.call_counts()["repeated"] == 1
     again.close()
 
@@ -139,20 +130,8 @@ def test_what_a_round_cost(store: Store, task: Task) -> None:
 
 
 def test_swaps_come_newest_first(store: Store) -> None:
-    cold = Swap(
-        from_role=None, to_role=Role.GENERATOR, strategy="systemd", started="2026-01-01", seconds=30.0
-    )
-    phases = (SwapPhase(name="stop", seconds=2.0), SwapPhase(name="load", seconds=24.5))
-    swap = Swap(
-        from_role=Role.GENERATOR,
-        to_role=Role.REVIEWER,
-        strategy="systemd",
-        started="2026-01-02",
-        phases=phases,
-        seconds=42.7,
-        outcome="failed",
-        reason="out of memory",
-    )
+    cold = swapped(**{"from": None, "to": Role.GENERATOR})
+    swap = swapped(started="2026-11-21", outcome="failed", reason="out of memory")
     with store.transaction() as tx:
         assert [tx.add_swap(cold), tx.add_swap(swap)] == [1, 2]
     newest, oldest = store.read.swaps()
@@ -162,14 +141,12 @@ def test_swaps_come_newest_first(store: Store) -> None:
 
 
 def test_a_batch_holds_the_swaps_made_for_it(store: Store) -> None:
-    early = Swap(from_role=None, to_role=Role.GENERATOR, strategy="x", started="2026-01-01T00:00:00.000Z")
-    during = early.model_copy(update={"started": "2026-01-03T00:00:00.000Z"})
     with store.transaction() as tx:
-        tx.add_swap(early)
+        tx.add_swap(swapped(started="2026-01-01T00:00:00.000Z"))
         tx.add_batch("a", started="2026-01-02T00:00:00.000Z")
         tx.add_batch("a", started="2027-01-01T00:00:00.000Z")
         tx.add_batch("b", started="2026-01-05T00:00:00.000Z")
-        tx.add_swap(during)
+        tx.add_swap(swapped(started="2026-01-03T00:00:00.000Z"))
         tx.end_batch("a")
         tx.end_batch("b", swaps=[7], ended="2026-01-06T00:00:00.000Z")
     first, second = store.read.batches()
@@ -214,9 +191,9 @@ def test_drafts_and_meta_values(store: Store) -> None:
     assert store.read.meta("none", str) is None
 
 
-def test_comments_on_lines(store: Store, task: Task, answer: AnswerMaker) -> None:
+def test_comments_on_lines(store: Store, task: Task) -> None:
     with store.transaction() as tx:
-        made = tx.add_proposal(answer())
+        made = tx.add_proposal(proposed())
         first = tx.add_comment(made.id, path="a.py", line=3, text="why?", quote="x = 1")
         second = tx.add_comment(made.id, path="a.py", line=9, text="old", side="old")
         tx.drop_comment(second)
@@ -242,9 +219,9 @@ def test_comments_on_lines(store: Store, task: Task, answer: AnswerMaker) -> Non
         tx.drop_comment(99)
 
 
-def test_everything_leaves_as_json_lines(store: Store, task: Task, answer: AnswerMaker) -> None:
+def test_everything_leaves_as_json_lines(store: Store, task: Task) -> None:
     with store.transaction() as tx:
-        made = tx.add_proposal(answer())
+        made = tx.add_proposal(proposed())
         tx.end_call(tx.begin_call(Role.GENERATOR, task.id, 0, 0, "generate"), answer="ünï")
         tx.add_comment(made.id, path="a", line=1, text="x")
         tx.save_draft("k", "v")

@@ -27,22 +27,20 @@ sys.stdin.read()
 """
 
 
-def holder_process(paths: StatePaths) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(paths.root)],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+def started(paths: StatePaths, program: str = HOLD) -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", program, str(paths.root)]
+    return subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def holds(process: subprocess.Popen[str]) -> bool:
     assert process.stdout is not None
-    assert process.stdout.readline() == "True\n"
-    return process
+    return process.stdout.readline() == "True\n"
 
 
 def test_a_second_process_is_refused_and_told_by_whom(paths: StatePaths) -> None:
-    process = holder_process(paths)
+    process = started(paths)
     try:
+        assert holds(process)
         lock = StateLock(paths)
         assert not lock.acquire()
         holder = lock.holder()
@@ -63,7 +61,8 @@ def test_a_second_process_is_refused_and_told_by_whom(paths: StatePaths) -> None
 
 
 def test_the_kernel_releases_the_lock_of_a_killed_process(paths: StatePaths) -> None:
-    process = holder_process(paths)
+    process = started(paths)
+    assert holds(process)
     process.kill()
     process.wait()
     lock = StateLock(paths)
@@ -120,18 +119,12 @@ def test_a_child_does_not_inherit_the_lock(paths: StatePaths) -> None:
 
 
 def test_a_blocking_wait_ends_when_the_holder_does(paths: StatePaths) -> None:
-    process = holder_process(paths)
-    waiter = subprocess.Popen(
-        [sys.executable, "-c", HOLD.replace("acquire(", "acquire(blocking=True, "), str(paths.root)],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    process = started(paths)
+    assert holds(process)
+    waiter = started(paths, HOLD.replace("acquire(", "acquire(blocking=True, "))
     assert waiter.poll() is None
     process.communicate()
-    assert waiter.stdout is not None
-    assert waiter.stdout.readline() == "True\n"
+    assert holds(waiter)
     waiter.communicate()
 
 

@@ -6,7 +6,6 @@ from navigator.model.models import Task, Usage
 from navigator.model.records import Look
 from navigator.model.states import LookOutcome, Role
 from navigator.store.writes.writer import Store
-from tests.store.conftest import AnswerMaker
 from tests.store.test_declared import figures, shares
 
 
@@ -32,9 +31,7 @@ def looked(store: Store, task: Task, turn: int, *looks: tuple[str, LookOutcome, 
         )
 
 
-def test_looks_are_counted_by_kind_and_round_and_are_no_answers(
-    store: Store, task: Task, answer: AnswerMaker
-) -> None:
+def test_looks_are_counted_by_kind_and_round_and_are_no_answers(store: Store, task: Task) -> None:
     looked(store, task, 1, ("read", LookOutcome.SHOWN, 100), ("search", LookOutcome.NOTHING, 0))
     looked(store, task, 2, ("read", LookOutcome.REPEATED, 0))
     read = store.read

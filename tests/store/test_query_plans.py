@@ -7,10 +7,10 @@ from collections.abc import Callable
 from contextlib import closing
 
 from navigator.config.paths import StatePaths
-from navigator.model.models import Usage
+from navigator.model.models import Task, Usage
 from navigator.model.states import Role
 from navigator.store.writes.writer import Store
-from tests.store.conftest import AnswerMaker
+from tests.records import proposed
 
 LARGE = ("proposals", "reviews", "tasks", "calls", "decisions", "events", "landings", "edit_failures")
 
@@ -36,14 +36,14 @@ def scan_words() -> tuple[str, ...]:
 
 
 def test_a_new_round_finds_the_proposals_it_supersedes_by_an_index(
-    store: Store, paths: StatePaths, answer: AnswerMaker
+    store: Store, task: Task, paths: StatePaths
 ) -> None:
     with store.transaction() as tx:
-        first = tx.add_proposal(answer())
+        first = tx.add_proposal(proposed())
 
     def add() -> None:
         with store.transaction() as tx:
-            tx.add_proposal(answer(round=1, tree="u" * 40))
+            tx.add_proposal(proposed(round=1, tree="u" * 40))
 
     assert scans(store, paths, add) == []
     assert store.read.proposal(first.id).state == "superseded"

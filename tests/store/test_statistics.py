@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from unittest.mock import patch
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +13,7 @@ from navigator.model.records import CallTotals, VerdictCount
 from navigator.model.states import Role, TaskState, Verdict
 from navigator.store.writes import ledger
 from navigator.store.writes.writer import Store
-from tests.store.conftest import AnswerMaker
+from tests.records import proposed
 
 APPROVE = Review(
     verdict=Verdict.APPROVE, stated_verdict=Verdict.APPROVE, model="r", prompt_version="review@1"
@@ -28,31 +27,29 @@ def at(seconds: float) -> str:
     return (START + timedelta(seconds=seconds)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def another(store: Store, task: Task, answer: AnswerMaker, *reviews: Review, **fields: object) -> Proposal:
+def another(store: Store, *reviews: Review, **fields: object) -> Proposal:
     """A proposal of a task of its own, with these reviews."""
     with store.transaction() as tx:
-        own = tx.add_task(task.project_id, "one more")
-        made = tx.add_proposal(answer(task_id=own.id, **fields))
+        own = tx.add_task(1, "one more")
+        made = tx.add_proposal(proposed(task_id=own.id, **fields))
         for review in reviews:
             tx.add_review(made.id, review)
         return tx.read.proposal(made.id)
 
 
-def test_only_the_first_review_of_a_first_proposal_counts(
-    store: Store, task: Task, answer: AnswerMaker
-) -> None:
+def test_only_the_first_review_of_a_first_proposal_counts(store: Store, task: Task) -> None:
     with store.transaction() as tx:
-        first = tx.add_proposal(answer())
+        first = tx.add_proposal(proposed())
         tx.add_review(first.id, REVISE.model_copy(update={"self_review": True}))
         tx.add_review(first.id, APPROVE)
-        second = tx.add_proposal(answer(round=1))
+        second = tx.add_proposal(proposed(round=1))
         tx.add_review(second.id, APPROVE)
         tx.set_task_state(task.id, TaskState.CANCELLED)
         tx.new_attempt(task.id)
-        third = tx.add_proposal(answer(attempt=1))
+        third = tx.add_proposal(proposed(attempt=1))
         tx.add_review(third.id, APPROVE)
-    another(store, task, answer)
-    another(store, task, answer, REVISE, parent=first.id)
+    another(store)
+    another(store, REVISE, parent=first.id)
     assert store.read.verdict_counts() == [
         VerdictCount(
             model="r",
@@ -64,31 +61,32 @@ def test_only_the_first_review_of_a_first_proposal_counts(
     ]
 
 
-@pytest.mark.parametrize(
-    ("by", "groups"),
-    [
-        ("", [("all", 2), ("all", 1)]),
-        ("prompt", [("review@1", 2), ("review@1", 1)]),
-        ("project", [("thing", 2), ("thing", 1)]),
-        ("kind", [("implement", 2), ("implement", 1)]),
-        ("complexity", [("medium", 2), ("medium", 1)]),
-        ("model", [("r", 2), ("r", 1)]),
-        ("week", [("2026-11-09", 2), ("2026-11-16", 1)]),
-        ("way", [("blocks", 2), ("blocks", 1)]),
-    ],
-)
-def test_verdicts_are_counted_by_group(
-    store: Store, task: Task, answer: AnswerMaker, by: str, groups: list[tuple[str, int]]
-) -> None:
-    for verdict, moment in (
-        (APPROVE, "2026-11-09T00:00:00.000Z"),
-        (APPROVE, "2026-11-15T23:59:59.999Z"),
-        (REVISE, "2026-11-16T00:00:00.000Z"),
-    ):
-        another(store, task, answer, verdict.model_copy(update={"at": moment}))
-    found = store.read.verdict_counts(by)
-    assert sorted((row.group, row.n) for row in found) == sorted(groups)
-    assert sum(row.n for row in store.read.verdict_counts(by, "2026-11-15T00:00:00.000Z")) == 2
+GROUPS = {
+    "": ("all", "all"),
+    "reviewer-prompt": ("review@1", "review@1"),
+    "prompt": ("review@1", "review@1"),
+    "reviewer-model": ("r", "r"),
+    "model": ("r", "r"),
+    "project": ("thing", "thing"),
+    "kind": ("implement", "implement"),
+    "complexity": ("medium", "medium"),
+    "week": ("2026-11-09", "2026-11-16"),
+    "way": ("blocks", "looking"),
+    "writer-prompt": ("generate@1", "generate@2"),
+    "writer-model": ("35B", "80B"),
+}
+
+
+def test_verdicts_are_counted_by_group(store: Store, task: Task) -> None:
+    first = {"model": "35B", "prompt_version": "generate@1"}
+    for moment in ("2026-11-09T00:00:00.000Z", "2026-11-15T23:59:59.999Z"):
+        another(store, APPROVE.model_copy(update={"at": moment}), **first)
+    later = REVISE.model_copy(update={"at": "2026-11-16T00:00:00.000Z"})
+    another(store, later, model="80B", prompt_version="generate@2", way="looking")
+    for by, (two, one) in GROUPS.items():
+        found = store.read.verdict_counts(by)
+        assert sorted((row.n, row.group) for row in found) == [(1, one), (2, two)], by
+        assert sum(row.n for row in store.read.verdict_counts(by, "2026-11-15T00:00:00.000Z")) == 2
 
 
 def ended(store: Store, second: float, seconds: float, tokens: int = 10, **more: object) -> None:

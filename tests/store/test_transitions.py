@@ -16,7 +16,7 @@ from navigator.model.states import (
     TaskState,
 )
 from navigator.store.writes.writer import Store
-from tests.store.conftest import AnswerMaker
+from tests.records import proposed
 
 
 def force(connection: sqlite3.Connection, table: str, state: str) -> None:
@@ -41,9 +41,9 @@ def test_the_trigger_knows_exactly_the_table_of_tasks(store: Store, task: Task) 
             connection.execute("UPDATE tasks SET state = ? WHERE id = 1", (target,))
 
 
-def test_the_trigger_knows_exactly_the_table_of_proposals(store: Store, answer: AnswerMaker) -> None:
+def test_the_trigger_knows_exactly_the_table_of_proposals(store: Store, task: Task) -> None:
     with store.transaction() as tx:
-        tx.add_proposal(answer())
+        tx.add_proposal(proposed())
     connection = store._connection
     for current, target in itertools.product(ProposalState, ProposalState):
         force(connection, "proposals", current)
@@ -54,9 +54,9 @@ def test_the_trigger_knows_exactly_the_table_of_proposals(store: Store, answer: 
             connection.execute("UPDATE proposals SET state = ? WHERE id = 1", (target,))
 
 
-def test_rows_begin_at_the_beginning(store: Store, answer: AnswerMaker) -> None:
+def test_rows_begin_at_the_beginning(store: Store, task: Task) -> None:
     with store.transaction() as tx:
-        tx.add_proposal(answer())
+        tx.add_proposal(proposed())
     connection = store._connection
     columns = "project_id, text, kind, complexity, created, updated, since"
     with pytest.raises(sqlite3.IntegrityError, match="starts as queued"):

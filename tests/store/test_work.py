@@ -13,7 +13,6 @@ from navigator.model.models import (
     AppliedEdit,
     CheckResult,
     Decision,
-    Finding,
     Landing,
     PolicyItem,
     Proposal,
@@ -24,21 +23,18 @@ from navigator.model.models import (
 from navigator.model.states import (
     CheckOutcome,
     Complexity,
-    Criterion,
     DecisionKind,
-    FindingKind,
     LandingState,
     PolicyAction,
     ProposalState,
     Role,
     Rung,
-    Severity,
     TaskKind,
     TaskState,
     Verdict,
 )
 from navigator.store.writes.writer import Store
-from tests.store.conftest import AnswerMaker
+from tests.records import finding, proposed
 
 APPROVE = Review(
     verdict=Verdict.APPROVE, stated_verdict=Verdict.APPROVE, model="r", prompt_version="review@1"
@@ -120,10 +116,7 @@ def test_a_task_is_read_as_it_was_added(store: Store, task: Task) -> None:
     assert (made.kind, made.complexity, made.priority) == (TaskKind.DOCS, Complexity.COMPLEX, 5)
     assert made.files == ("a.py", "b c.py")
     assert made.text == "Say: ünï\n\x00 done"
-
-
-def test_undecodable_arguments_are_stored_readable(store: Store, task: Task) -> None:
-    with store.transaction() as tx:
+    with store.transaction() as tx:  # undecodable arguments are stored readable
         tx.set_task_state(task.id, TaskState.CANCELLED, reason="bad byte: \udcff")
     assert store.read.task(task.id).reason == "bad byte: ?"
 
@@ -146,12 +139,12 @@ def test_tasks_are_found_by_state_project_and_order(store: Store, task: Task) ->
     assert ids({TaskState.QUEUED}, project=other.id) == [second.id]
 
 
-def test_a_new_attempt_starts_clean(store: Store, task: Task, answer: AnswerMaker) -> None:
+def test_a_new_attempt_starts_clean(store: Store, task: Task) -> None:
     with store.transaction() as tx:
         tx.set_task_base(task.id, "b1")
         tx.set_task_state(task.id, TaskState.GENERATING)
         tx.set_task_state(task.id, TaskState.CHECKING)
-        tx.add_proposal(answer())
+        tx.add_proposal(proposed())
         tx.set_task_state(task.id, TaskState.AWAITING_REVIEW)
         tx.set_task_state(task.id, TaskState.STALE, reason="moved", round=1, report="r")
         again = tx.new_attempt(task.id, note="mind the base")
@@ -162,6 +155,9 @@ def test_a_new_attempt_starts_clean(store: Store, task: Task, answer: AnswerMake
     assert kinds == [("proposal_state", "P1"), ("task_state", ""), ("task_attempt", "")]
     with pytest.raises(IllegalTransition), store.transaction() as tx:
         tx.new_attempt(task.id)
+    with pytest.raises(Conflict, match="is in attempt 2"), store.transaction() as tx:
+        tx.add_proposal(proposed())  # it comes too late
+    assert len(store.read.proposals()) == 1
 
 
 # Proposals
@@ -178,27 +174,15 @@ CONTENT: dict[str, Any] = {
     "removed": 3,
     "usage": Usage(prompt_tokens=900, completion_tokens=80, cached_tokens=700, seconds=1.5),
 }
-FINDING = Finding(
-    kind=FindingKind.WRONG,
-    hunk="H1",
-    path="a.py",
-    line=3,
-    quote="x = 1",
-    severity=Severity.MAJOR,
-    criterion=Criterion.SAFETY,
-    trigger="always",
-    message="It is two.",
-    anchored=True,
-)
 
 
 @pytest.mark.parametrize("role", [Role.REVIEWER, Role.FINAL])
-def test_what_goes_in_comes_out(store: Store, task: Task, answer: AnswerMaker, role: Role) -> None:
+def test_what_goes_in_comes_out(store: Store, task: Task, role: Role) -> None:
     review = APPROVE.model_copy(
-        update={"role": role, "findings": (FINDING,), "addressed": ({"finding": 1, "why": "w"},), "at": "a"}
+        update={"role": role, "findings": (finding(),), "addressed": ({"finding": 1, "why": "w"},), "at": "a"}
     )
     with store.transaction() as tx:
-        made = tx.add_proposal(answer(task_id=task.id, **CONTENT))
+        made = tx.add_proposal(proposed(task_id=task.id, **CONTENT))
         tx.add_review(made.id, review)
         decision = Decision(
             kind=DecisionKind.APPROVE, note="n", confirmed=("rule:path",), tree=made.tree, at="x"
@@ -214,10 +198,10 @@ def test_what_goes_in_comes_out(store: Store, task: Task, answer: AnswerMaker, r
     assert found.created
 
 
-def test_a_later_round_supersedes_the_open_one(store: Store, answer: AnswerMaker) -> None:
+def test_a_later_round_supersedes_the_open_one(store: Store, task: Task) -> None:
     with store.transaction() as tx:
-        first = tx.add_proposal(answer(tree="t0"))
-        second = tx.add_proposal(answer(tree="t1", round=1))
+        first = tx.add_proposal(proposed(tree="t0"))
+        second = tx.add_proposal(proposed(tree="t1", round=1))
     assert store.read.proposal(first.id).state is ProposalState.SUPERSEDED
     assert [found.id for found in store.read.proposals({ProposalState.OPEN})] == [second.id]
     assert [found.id for found in store.read.proposals(task_id=first.task_id)] == [first.id, second.id]
@@ -225,36 +209,25 @@ def test_a_later_round_supersedes_the_open_one(store: Store, answer: AnswerMaker
     assert len(store.read.proposals(project="thing")) == 2
 
 
-def test_an_answer_to_an_earlier_attempt_comes_too_late(
-    store: Store, task: Task, answer: AnswerMaker
-) -> None:
+def test_a_round_written_again_keeps_its_id_until_somebody_read_it(store: Store, task: Task) -> None:
     with store.transaction() as tx:
-        tx.set_task_state(task.id, TaskState.CANCELLED)
-        tx.new_attempt(task.id)
-    with pytest.raises(Conflict, match="is in attempt 2"), store.transaction() as tx:
-        tx.add_proposal(answer())
-    assert store.read.proposals() == []
-
-
-def test_a_round_written_again_keeps_its_id_until_somebody_read_it(store: Store, answer: AnswerMaker) -> None:
-    with store.transaction() as tx:
-        first = tx.add_proposal(answer(tree="t0"))
-        again = tx.add_proposal(answer(tree="t1"))
+        first = tx.add_proposal(proposed(tree="t0"))
+        again = tx.add_proposal(proposed(tree="t1"))
     assert again.id == first.id
     assert again.tree == "t1"
     assert store.read.events()[-1].data == {"old_tree": "t0", "tree": "t1"}
     with store.transaction() as tx:
         tx.add_review(first.id, APPROVE)
     with pytest.raises(Conflict, match="was read already"), store.transaction() as tx:
-        tx.add_proposal(answer(tree="t2"))
+        tx.add_proposal(proposed(tree="t2"))
     with pytest.raises(sqlite3.IntegrityError, match="never altered"):
         store._connection.execute("UPDATE proposals SET tree = 't3'")
     assert store.read.proposal(first.id).tree == "t1"
 
 
-def test_notes_on_a_proposal(store: Store, answer: AnswerMaker) -> None:
+def test_notes_on_a_proposal(store: Store, task: Task) -> None:
     with store.transaction() as tx:
-        made = tx.add_proposal(answer())
+        made = tx.add_proposal(proposed())
         tx.set_checks(made.id, [CheckResult(name="syntax", outcome=CheckOutcome.PASSED)])
         tx.set_batch([made.id], "2026-11-20-a")
         tx.set_proposal_seen(made.id)
@@ -271,9 +244,9 @@ def test_notes_on_a_proposal(store: Store, answer: AnswerMaker) -> None:
 # Reviews
 
 
-def test_the_first_review_of_a_role_counts_and_the_newest_is_shown(store: Store, answer: AnswerMaker) -> None:
+def test_the_first_review_of_a_role_counts_and_the_newest_is_shown(store: Store, task: Task) -> None:
     with store.transaction() as tx:
-        made = tx.add_proposal(answer())
+        made = tx.add_proposal(proposed())
         for review in (UNREADABLE, APPROVE, REVISE, REVISE.model_copy(update={"role": Role.FINAL})):
             tx.add_review(made.id, review)
     rows = list(store.read.export_rows("reviews"))
@@ -303,19 +276,19 @@ def decided(store: Store, made: Proposal) -> Proposal:
         return tx.add_decision(made.id, Decision(kind=DecisionKind.APPROVE, tree=made.tree))
 
 
-def test_a_decision_is_about_the_tree_that_was_seen(store: Store, answer: AnswerMaker) -> None:
+def test_a_decision_is_about_the_tree_that_was_seen(store: Store, task: Task) -> None:
     with store.transaction() as tx:
-        made = tx.add_proposal(answer(tree="t0"))
-        tx.add_proposal(answer(tree="t1"))
+        made = tx.add_proposal(proposed(tree="t0"))
+        tx.add_proposal(proposed(tree="t1"))
     with pytest.raises(Conflict, match="it is tree t1 now, not t0"):
         decided(store, made)
     assert store.read.proposal(made.id).state is ProposalState.OPEN
     assert store.read.proposal(made.id).decision is None
 
 
-def test_a_decision_taken_back_takes_its_landing_along(store: Store, answer: AnswerMaker) -> None:
+def test_a_decision_taken_back_takes_its_landing_along(store: Store, task: Task) -> None:
     with store.transaction() as tx:
-        made = tx.add_proposal(answer())
+        made = tx.add_proposal(proposed())
     assert decided(store, made).state is ProposalState.DECIDED
     with store.transaction() as tx:
         tx.set_landing(made.id, Landing(state=LandingState.REFUSED, reason="dirty"))
@@ -328,15 +301,11 @@ def test_a_decision_taken_back_takes_its_landing_along(store: Store, answer: Ans
     assert kept == [True, False]
 
 
-def test_a_landing_and_its_undoing(store: Store, task: Task, answer: AnswerMaker) -> None:
+def test_a_landing_and_its_undoing(store: Store, task: Task) -> None:
     with store.transaction() as tx:
-        made = tx.add_proposal(answer())
-        for state in (
-            TaskState.GENERATING,
-            TaskState.CHECKING,
-            TaskState.AWAITING_APPROVAL,
-            TaskState.APPROVED,
-        ):
+        made = tx.add_proposal(proposed())
+        way = (TaskState.GENERATING, TaskState.CHECKING, TaskState.AWAITING_APPROVAL, TaskState.APPROVED)
+        for state in way:
             tx.set_task_state(task.id, state)
     decided(store, made)
     assert store.read.pending_landings() == frozenset()
@@ -352,6 +321,8 @@ def test_a_landing_and_its_undoing(store: Store, task: Task, answer: AnswerMaker
         tx.journal_close(entry, "done")
         landed = tx.set_landing(made.id, Landing(state=LandingState.LANDED, ref="x", commit="c1"))
     assert landed.state is ProposalState.LANDED
+    with pytest.raises(IllegalTransition, match="only an open proposal"):
+        decided(store, made)
     assert store.read.pending_landings() == frozenset()
     assert store.read.journal_pending() == []
     with pytest.raises(Exception, match="no open journal entry"), store.transaction() as tx:
@@ -364,25 +335,15 @@ def test_a_landing_and_its_undoing(store: Store, task: Task, answer: AnswerMaker
     assert len(list(store.read.export_rows("landings"))) == 3
 
 
-def test_a_landed_proposal_is_not_decided_again(store: Store, answer: AnswerMaker) -> None:
-    with store.transaction() as tx:
-        made = tx.add_proposal(answer())
-    decided(store, made)
-    with store.transaction() as tx:
-        tx.set_landing(made.id, Landing(state=LandingState.LANDED))
-    with pytest.raises(IllegalTransition, match="only an open proposal"):
-        decided(store, made)
-
-
 def test_many_proposals_are_read_in_a_few_queries(
-    store: Store, task: Task, answer: AnswerMaker, monkeypatch: pytest.MonkeyPatch
+    store: Store, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("reader", "statistics"):
         monkeypatch.setattr(f"navigator.store.reads.{module}._CHUNK", 10)
     with store.transaction() as tx:
         for _ in range(15):  # more than one chunk of ids
             own = tx.add_task(task.project_id, "x")
-            made = tx.add_proposal(answer(task_id=own.id))
+            made = tx.add_proposal(proposed(task_id=own.id))
             tx.add_review(made.id, APPROVE)
     statements: list[str] = []
     store._connection.set_trace_callback(statements.append)
@@ -393,24 +354,22 @@ def test_many_proposals_are_read_in_a_few_queries(
     assert len(statements) < 18
 
 
-def test_finished_proposals_are_those_that_no_longer_change(
-    store: Store, task: Task, answer: AnswerMaker
-) -> None:
+def test_finished_proposals_are_those_that_no_longer_change(store: Store, task: Task) -> None:
     with store.transaction() as tx:
-        waiting = tx.add_proposal(answer())
+        waiting = tx.add_proposal(proposed())
         over = tx.add_task(task.project_id, "over")
-        finished = tx.add_proposal(answer(task_id=over.id))
+        finished = tx.add_proposal(proposed(task_id=over.id))
         tx.set_task_state(over.id, TaskState.CANCELLED)
     assert [found.id for found in store.read.finished_proposals("9999")] == [finished.id]
     assert store.read.finished_proposals("2000") == []
     assert waiting.id != finished.id
 
 
-def test_the_counts_of_one_snapshot(store: Store, task: Task, answer: AnswerMaker, paths: StatePaths) -> None:
+def test_the_counts_of_one_snapshot(store: Store, task: Task, paths: StatePaths) -> None:
     with store.transaction() as tx:
         for state in (TaskState.GENERATING, TaskState.CHECKING, TaskState.AWAITING_APPROVAL):
             tx.set_task_state(task.id, state)
-        tx.add_review(tx.add_proposal(answer()).id, UNREADABLE)
+        tx.add_review(tx.add_proposal(proposed()).id, UNREADABLE)
         tx.set_meta("resident", "reviewer")
     counts = store.read.counts()
     assert counts["waiting"] == 1

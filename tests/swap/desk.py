@@ -195,6 +195,17 @@ class Desk:
         self.manager.forget()
 
 
+def scripts_of(desk: Desk) -> list[bytes]:
+    """Command lines of the swap scripts that run for this desk."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (process / "cmdline").read_bytes()
+            ours = str(desk.folder).encode() in (process / "environ").read_bytes()
+            found += [words] if ours and b"model-swap.sh" in words else []
+    return found
+
+
 def wait_for(condition: Any, seconds: float = 30.0) -> None:
     """Until `condition()`; a test that waits in vain fails here."""
     deadline = time.monotonic() + seconds

@@ -36,6 +36,8 @@ class Relay:
 
     def close(self) -> None:
         """Listen no more, and cut what is open."""
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # closing alone does not end an accept that waits
         self._listener.close()
         for each in list(self._open):
             _cut(each)

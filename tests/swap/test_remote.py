@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +22,7 @@ from navigator.swap.base import PhaseEvent
 from navigator.swap.ssh import ConnectionLost, SshConnection
 from navigator.swap.strategies import systemd
 from navigator.swap.strategies.systemd import SystemdStrategy
-from tests.swap.desk import MODELS, SCRIPT, UNITS, Desk, wait_for
+from tests.swap.desk import MODELS, SCRIPT, UNITS, Desk, scripts_of, wait_for
 from tests.swap.ssh_server import HOST, SshServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd")]
@@ -64,47 +62,6 @@ async def test_there_and_back_through_ssh(desk: Desk, box: SshServer) -> None:
     with pytest.raises(ServingError):  # the tunnel went with the strategy
         async with ModelClient(strategy.server(Role.REVIEWER)) as client:
             await client.models()
-
-
-PHASES = ("drain", "start", "verify", "stop", "release", "load", "health")
-KILLS = int(os.environ.get("NAVIGATOR_KILLS", "3"))
-"""In how many of the phases the connection is lost; 7 for all of them."""
-
-
-async def test_a_swap_survives_a_lost_connection(desk: Desk, box: SshServer) -> None:
-    """Cut as a phase begins: the script there goes on, and the next connection sees what it has done."""
-    strategy = strategy_for(desk, box)
-    await strategy.prepare()
-    try:
-        await strategy.swap(Role.GENERATOR, lambda event: None)
-        for number, at in enumerate(PHASES[:KILLS]):
-            to = (Role.REVIEWER, Role.GENERATOR)[number % 2]
-            told: list[PhaseEvent] = []
-            hold = desk.folder / "hold"
-            hold.write_text("0")  # the script does not get past verify, however late its lines are read here
-            hear = _cutting(box, at, told, hold)
-            result = await strategy.swap(to, hear)
-            assert (result.outcome, result.failure) == ("done", ""), (at, result.reason)
-            assert any("connection_lost" in event.detail for event in told if event.state == "fail"), at
-            assert await strategy.resident() is to
-        # It was one swap there, each time: the second run of the script found it done.
-        logged = [line for line in desk.logged() if line.get("outcome")]
-        assert {line["outcome"] for line in logged} == {"done"}
-    finally:
-        await strategy.close()
-
-
-def _cutting(box: SshServer, at: str, told: list[PhaseEvent], hold: Path) -> Callable[[PhaseEvent], None]:
-    """A report that pulls the cable once, as a phase begins, and then lets the server there go on."""
-
-    def hear(event: PhaseEvent) -> None:
-        first = (event.phase, event.state) == (at, "begin") and not any(each.phase == at for each in told)
-        told.append(event)
-        if first:
-            assert box.cut() >= 1
-            hold.unlink()
-
-    return hear
 
 
 async def test_a_machine_that_stays_away_is_a_failed_swap_with_a_name(
@@ -200,7 +157,7 @@ async def test_cancelling_ends_the_script_there(desk: Desk, box: SshServer) -> N
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert _scripts(desk) == []
+    assert scripts_of(desk) == []
     assert desk.logged()[-1]["class"] == "cancelled"
     assert (await strategy.swap(Role.GENERATOR, lambda event: None)).outcome == "done"
 
@@ -266,14 +223,3 @@ def test_a_tunnel_begins_on_the_loopback(url: str, host: str) -> None:
 def test_a_host_is_no_option_and_no_command(host: str) -> None:
     with pytest.raises(ValueError, match="host"):
         Settings.model_validate({"swap": {"strategy": "systemd", "systemd": {"host": host}}})
-
-
-def _scripts(desk: Desk) -> list[bytes]:
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            ours = str(desk.folder).encode() in (process / "environ").read_bytes()
-            words = (process / "cmdline").read_bytes()
-            if ours and b"model-swap.sh" in words:
-                found.append(words)
-    return found

@@ -12,6 +12,7 @@ import pytest
 
 from navigator.model.states import Role
 from navigator.swap import ssh
+from navigator.swap.base import PhaseEvent
 from navigator.swap.ssh import ConnectionLost, SshConnection
 from tests.swap import ssh_server as sshd
 from tests.swap.desk import Desk
@@ -123,16 +124,18 @@ async def test_a_swap_survives_a_cut_anywhere(desk: Desk, box: SshServer) -> Non
         await strategy.prepare()
         try:
             await strategy.swap(Role.GENERATOR, lambda event: None)
+            told: list[PhaseEvent] = []
             before = relay.passed
             await strategy.swap(Role.REVIEWER, lambda event: None)
             whole = relay.passed - before
             for number in range(CUTS):
                 to = (Role.GENERATOR, Role.REVIEWER)[number % 2]
                 relay.cut_at = relay.passed + 1 + (number * 20 // CUTS) * whole // 20
-                result = await strategy.swap(to, lambda event: None)
+                result = await strategy.swap(to, told.append)
                 assert (result.outcome, result.failure) == ("done", ""), (number, result.reason)
                 assert await strategy.resident() is to, number
                 assert relay.cuts == number + 1
+            assert any("connection_lost" in event.detail for event in told if event.state == "fail")
             assert {line["outcome"] for line in desk.logged() if line.get("outcome")} == {"done"}
         finally:
             await strategy.close()

@@ -4,60 +4,40 @@ from __future__ import annotations
 
 import json
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.swap.desk import Desk
 from tests.swap.ssh_server import HOST, SshServer
-from tests.swap_install.support import fake_sglang
+from tests.swap_install.support import Home, below, fake_sglang
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd")]
 
 INSTALL = ("swap", "install", "--host", HOST, "--profile", "qwen3.5-96gb")
 
 
-def navigator(box: SshServer, *words: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "navigator", *words],
-        capture_output=True,
-        text=True,
-        env=box.client | {"NAVIGATOR_STATE": str(box.folder / "state")} | _config(box),
-        timeout=240,
-        stdin=subprocess.DEVNULL,
-    )
-    assert code is None or done.returncode == code, (
-        f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-    )
-    return done
+@pytest.fixture
+def here(box: SshServer) -> Home:
+    """A home on this machine, whose `ssh` knows the other one."""
+    return Home(box.folder, box.client)
 
 
-def _config(box: SshServer) -> dict[str, str]:
-    path = box.folder / "config.toml"
-    return {"NAVIGATOR_CONFIG": str(path)} if path.exists() else {}
-
-
-def below(folder: Path) -> set[str]:
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-
-
-def test_there_and_back(desk: Desk, box: SshServer, tmp_path: Path) -> None:
+def test_there_and_back(desk: Desk, here: Home, tmp_path: Path) -> None:
     home, sglang = desk.manager.home, fake_sglang(tmp_path / "sglang", "0.5.23")
     desk.clear()
-    before = below(home)
+    before = below(home).keys()
     install = (*INSTALL, "--sglang", str(sglang.parents[1]))
-    said = navigator(box, *install, "--dry-run")
+    said = here.command(*install, "--dry-run")
     assert f"+++ {HOST}:{home}/.config/systemd/user/navigator-generator.service" in said.stdout
     assert f'host = "{HOST}"' in said.stderr
-    assert below(home) == before
+    assert below(home).keys() == before
 
-    told = json.loads(navigator(box, *install, "--yes", "--json").stdout)
+    told = json.loads(here.command(*install, "--yes", "--json").stdout)
     assert (told["host"], told["written"], told["reload"]) == (HOST, True, "")
     assert told["sglang"]["version"] == "0.5.23"
     there = {home / each["path"] for each in told["files"] if each["host"]}
-    assert {str(path.relative_to(home)) for path in there} == below(home) - before
+    assert {str(path.relative_to(home)) for path in there} == below(home).keys() - before
     unit = (home / ".config/systemd/user/navigator-reviewer.service").read_text()
     assert f"{home}/.local/share/navigator/wait-for-vram.sh" in unit
     assert str(sglang) in unit
@@ -66,15 +46,16 @@ def test_there_and_back(desk: Desk, box: SshServer, tmp_path: Path) -> None:
     assert stat.S_IMODE(keys.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in keys.iterdir()} == {0o600}
     # The one file here: the keys, as the conductor reads them.
-    (here,) = [Path(each["path"]) for each in told["files"] if not each["host"]]
-    assert here == box.folder / f".config/navigator/keys/{HOST}.env"
-    assert (keys / "api.key").read_text().strip() in here.read_text()
-    assert stat.S_IMODE(here.stat().st_mode) == 0o600
+    (kept,) = [Path(each["path"]) for each in told["files"] if not each["host"]]
+    assert kept == here.root / f".config/navigator/keys/{HOST}.env"
+    assert (keys / "api.key").read_text().strip() in kept.read_text()
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert desk.manager.ctl("show", "navigator-reviewer.service", "-p", "LoadState", "--value") == "loaded"
 
-    config = box.folder / "config.toml"
+    config = here.root / "config.toml"
+    here.extra["NAVIGATOR_CONFIG"] = str(config)
     config.write_text(f'[swap]\nstrategy = "systemd"\n[swap.systemd]\nhost = "{HOST}"\n')
-    looked = json.loads(navigator(box, "doctor", "--json", code=None).stdout)["items"]
+    looked = json.loads(here.command("doctor", "--json", code=None).stdout)["items"]
     items = {item["name"]: item for item in looked}
     assert items["ssh"]["found"] == f"connected to {HOST}"
     assert items["systemd"]["state"] == "ok"
@@ -85,9 +66,9 @@ def test_there_and_back(desk: Desk, box: SshServer, tmp_path: Path) -> None:
 
     script = home / ".local/share/navigator/model-swap.sh"
     script.write_text(script.read_text() + "# mine\n")
-    refused = navigator(box, *install, "--yes", code=1)
+    refused = here.command(*install, "--yes", code=1)
     assert "was changed since Navigator wrote it" in refused.stderr
-    said = navigator(box, *install, "--yes", "--overwrite")
+    said = here.command(*install, "--yes", "--overwrite")
     assert f"ssh {HOST} loginctl enable-linger" in said.stderr
 
 
@@ -98,8 +79,8 @@ def test_there_and_back(desk: Desk, box: SshServer, tmp_path: Path) -> None:
         (("--host", "nowhere.invalid"), "No connection to nowhere.invalid"),
     ],
 )
-def test_what_is_refused(box: SshServer, words: tuple[str, ...], said: str) -> None:
-    done = navigator(box, "swap", "install", *words, code=None)
+def test_what_is_refused(here: Home, words: tuple[str, ...], said: str) -> None:
+    done = here.command("swap", "install", *words, code=None)
     assert done.returncode in (1, 2)
     assert said in done.stderr
     assert "Traceback" not in done.stderr

@@ -18,7 +18,7 @@ from navigator.model.states import Role
 from navigator.model.text import is_unsafe
 from navigator.swap.base import PhaseEvent
 from navigator.swap.strategies.systemd import SystemdStrategy
-from tests.swap.desk import MODELS, UNITS, Desk, wait_for
+from tests.swap.desk import MODELS, UNITS, Desk, scripts_of, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd")]
 
@@ -40,10 +40,15 @@ def strategy_for(desk: Desk, settings: Settings | None = None, **more: Any) -> S
 
 
 async def test_there_and_back_with_every_phase_told(desk: Desk) -> None:
+    desk.serve("generator", "--boot=1")
     strategy = strategy_for(desk)
     assert await strategy.resident() is None
     told: list[PhaseEvent] = []
-    first = await strategy.swap(Role.GENERATOR, told.append)
+    running = asyncio.create_task(strategy.swap(Role.GENERATOR, told.append))
+    while not any(event.phase == "load" for event in told):
+        await asyncio.sleep(0.01)
+    assert not running.done(), "while the target loads, what came before has been told"
+    first = await running
     assert (first.outcome, [phase.name for phase in first.phases]) == ("done", WHOLE[2:])
     assert await strategy.resident() is Role.GENERATOR
     told.clear()
@@ -57,17 +62,6 @@ async def test_there_and_back_with_every_phase_told(desk: Desk) -> None:
     assert await strategy.resident() is Role.REVIEWER
     again = await strategy.swap(Role.REVIEWER, told.append)
     assert [phase.name for phase in again.phases] == ["verify"]
-
-
-async def test_phases_are_told_as_they_come(desk: Desk) -> None:
-    """Not at the end: while the target loads, what came before has been told."""
-    desk.serve("generator", "--boot=1.5")
-    told: list[PhaseEvent] = []
-    running = asyncio.create_task(strategy_for(desk).swap(Role.GENERATOR, told.append))
-    while not any(event.phase == "load" for event in told):
-        await asyncio.sleep(0.01)
-    assert not running.done()
-    assert (await running).outcome == "done"
 
 
 async def test_resident_is_seen_and_not_remembered(desk: Desk) -> None:
@@ -85,7 +79,7 @@ async def test_resident_is_seen_and_not_remembered(desk: Desk) -> None:
     assert await strategy.resident() is None
 
 
-async def test_a_look_tells_a_stop_from_a_death(desk: Desk) -> None:
+async def test_a_look_tells_a_stop_from_a_death_and_why(desk: Desk) -> None:
     strategy = strategy_for(desk)
     await strategy.swap(Role.GENERATOR, lambda event: None)
     seen = await strategy.look(Role.GENERATOR)
@@ -99,16 +93,12 @@ async def test_a_look_tells_a_stop_from_a_death(desk: Desk) -> None:
     desk.manager.ctl("stop", UNITS["reviewer"])
     seen = await strategy.look(Role.REVIEWER)
     assert (seen.resident, seen.dead) == (None, False)
-
-
-async def test_a_look_says_why_a_server_died(desk: Desk) -> None:
     desk.serve("generator", "--words=torch.OutOfMemoryError: CUDA out of memory. \x1b[2J")
     desk.manager.ctl("start", UNITS["generator"])
     await asyncio.to_thread(wait_for, lambda: desk.state("generator") == "failed")
-    seen = await strategy_for(desk).look(Role.GENERATOR)
+    seen = await strategy.look(Role.GENERATOR)
     assert (seen.resident, seen.dead, seen.failure) == (None, True, "no_memory")
-    assert "CUDA out of memory" in seen.detail
-    assert not is_unsafe(seen.detail)
+    assert "CUDA out of memory" in seen.detail and not is_unsafe(seen.detail)
 
 
 async def test_a_failure_goes_back_and_has_a_class(desk: Desk) -> None:
@@ -145,28 +135,9 @@ async def test_cancelling_ends_the_script_and_its_children(desk: Desk) -> None:
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    left = [
-        words
-        for process in Path("/proc").glob("[0-9]*")
-        if str(desk.folder).encode() in _environ(process) and b"model-swap.sh" in (words := _cmdline(process))
-    ]
-    assert left == []
+    assert scripts_of(desk) == []
     # What it left is taken over: the lock is free, and the way back is open.
     assert (await strategy.swap(Role.GENERATOR, lambda event: None)).outcome == "done"
-
-
-def _environ(process: Path) -> bytes:
-    try:
-        return (process / "environ").read_bytes()
-    except OSError:
-        return b""
-
-
-def _cmdline(process: Path) -> bytes:
-    try:
-        return (process / "cmdline").read_bytes()
-    except OSError:
-        return b""
 
 
 async def test_a_call_that_outlasts_the_drain_comes_back_to_its_caller(

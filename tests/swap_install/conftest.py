@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.engines import sglang as engine
-from tests.swap.user_systemd import UserSystemd, missing, user_systemd
+from tests.swap.conftest import manager as manager
 from tests.swap_install.support import Home, fake_sglang
 
 
@@ -29,20 +28,6 @@ def home(tmp_path: Path) -> Home:
 def sglang(tmp_path: Path) -> Path:
     """The python of a stand-in for SGLang 0.5.23."""
     return fake_sglang(tmp_path / "sglang", "0.5.23")
-
-
-@pytest.fixture(scope="module")
-def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UserSystemd]:
-    import tempfile
-
-    if reason := missing():
-        pytest.skip(reason)
-    # Not below pytest's own folder: the path of a socket has room for 107 characters.
-    with (
-        tempfile.TemporaryDirectory(prefix="nav-si-") as folder,
-        user_systemd(Path(folder) / "home") as running,
-    ):
-        yield running
 
 
 @pytest.fixture(scope="module")

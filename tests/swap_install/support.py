@@ -74,6 +74,11 @@ def profile_with(folder: Path, role: str, model: str) -> Path:
     return path
 
 
+def below(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, with its content."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 @dataclass
 class Home:
     """`navigator` as somebody runs it whose home is an empty folder."""

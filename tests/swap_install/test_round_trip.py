@@ -6,16 +6,10 @@ import json
 import stat
 from pathlib import Path
 
-import pytest
-
-from tests.swap_install.support import Home, profile_with
+from tests.swap_install.support import Home, below, profile_with
 
 PROFILE = ("--profile", "qwen3.5-96gb")
 GENERATOR = "navigator-generator.service"
-
-
-def files_below(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_dry_run_shows_everything_but_the_keys_and_writes_nothing(home: Home, sglang: Path) -> None:
@@ -26,14 +20,14 @@ def test_a_dry_run_shows_everything_but_the_keys_and_writes_nothing(home: Home, 
     assert "+--quantization" not in said  # the flags stand in ExecStart's lines
     assert "+    --quantization moe_wna16 \\" in said
     assert f"+++ {home.keys / 'sglang.yaml'} (mode 0600)\n(keys, not shown)" in said
-    assert files_below(home.config) == {}
+    assert below(home.config) == {}
 
 
 def test_it_is_installed_found_again_and_removed(home: Home, sglang: Path) -> None:
     done = home.run(*PROFILE, "--sglang", str(sglang), "--yes", "--json")
     document = json.loads(done.stdout)
     assert document["written"] is True and document["sglang"]["version"] == "0.5.23"
-    before = files_below(home.config)
+    before = below(home.config)
     assert {Path(each["path"]) for each in document["files"]} == {home.config / name for name in before}
     assert stat.S_IMODE(home.keys.stat().st_mode) == 0o700
     for path in home.keys.iterdir():
@@ -50,10 +44,10 @@ def test_it_is_installed_found_again_and_removed(home: Home, sglang: Path) -> No
 
     again = home.json(*PROFILE, "--sglang", str(sglang), "--yes")
     assert {each["action"] for each in again["files"]} == {"same"} and again["written"] is False
-    assert files_below(home.config) == before
+    assert below(home.config) == before
 
     home.command("forget", "--yes")
-    assert files_below(home.config) == {} and not (home.config / "navigator").exists()
+    assert below(home.config) == {} and not (home.config / "navigator").exists()
 
 
 def test_a_changed_unit_is_neither_overwritten_nor_removed(home: Home, sglang: Path) -> None:
@@ -85,11 +79,6 @@ def test_a_file_of_somebody_else_is_left_alone(home: Home, sglang: Path) -> None
     assert "sglang.launch_server" in unit.read_text()
 
 
-def test_without_sglang_it_says_how_to_name_one(home: Home) -> None:
-    refused = home.run(*PROFILE, "--yes", code=3)
-    assert "No SGLang was found" in refused.stderr and "[serve]" in refused.stderr
-
-
 def test_a_value_that_the_parser_refuses_stops_it(home: Home, sglang: Path, tmp_path: Path) -> None:
     # The stand-in's --port is a number, as in SGLang; a profile's flag may override it with nonsense.
     text = (Path(__file__).parents[2] / "swap/profiles/qwen3-24gb.toml").read_text()
@@ -97,19 +86,14 @@ def test_a_value_that_the_parser_refuses_stops_it(home: Home, sglang: Path, tmp_
     own.write_text(text.replace('"--tool-call-parser" = "qwen25"', '"--port" = "many"'))
     refused = home.run("--profile", str(own), "--sglang", str(sglang), "--yes", code=3)
     assert "invalid int value" in refused.stderr
-    assert files_below(home.config) == {}
+    assert below(home.config) == {}
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("--profile", "absent"), "There is no profile absent"),
-        ((), "No profile is named"),
-    ],
-)
-def test_wrong_use_says_what_to_do(home: Home, sglang: Path, words: tuple[str, ...], told: str) -> None:
-    refused = home.run("--sglang", str(sglang), *words, code=2)
-    assert told in refused.stderr
+def test_wrong_use_says_what_to_do(home: Home, sglang: Path) -> None:
+    for words, told in ((("--profile", "absent"), "There is no profile absent"), ((), "No profile is named")):
+        assert told in home.run("--sglang", str(sglang), *words, code=2).stderr
+    refused = home.run(*PROFILE, "--yes", code=3)
+    assert "No SGLang was found" in refused.stderr and "[serve]" in refused.stderr
 
 
 def test_local_folders_and_sleep(home: Home, sglang: Path, tmp_path: Path) -> None:

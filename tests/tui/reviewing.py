@@ -11,11 +11,11 @@ from pathlib import Path
 
 from navigator.config.paths import StatePaths
 from navigator.git.private import FileChange, PrivateRepo
-from navigator.model.models import Finding, Project
-from navigator.model.states import Criterion, FindingKind, Severity, TaskState, Verdict
+from navigator.model.models import Project
+from navigator.model.states import TaskState, Verdict
 from navigator.store.database import open_writer
-from navigator.store.writes.writer import Store
 from tests.journey.support import git, make_repository
+from tests.records import finding
 from tests.tui import world
 from tests.tui.world import Maker
 
@@ -82,29 +82,6 @@ FILES = {
 Q0 = "    return sum(amounts).quantize(CENT, ROUND_HALF_EVEN)"
 
 
-def make_finding(
-    message: str,
-    *,
-    quote: str = "",
-    line: int | None = None,
-    severity: Severity = Severity.MAJOR,
-    **more: object,
-) -> Finding:
-    values: dict[str, object] = {
-        "kind": FindingKind.WRONG,
-        "hunk": "H2",
-        "path": "billing/totals.py",
-        "line": line,
-        "quote": quote,
-        "severity": severity,
-        "criterion": Criterion.CORRECTNESS,
-        "trigger": "an invoice without lines is opened",
-        "message": message,
-        "anchored": line is not None,
-    }
-    return Finding.model_validate(values | more)
-
-
 class Reviewing:
     """The folder, and words for what a test needs to know of it."""
 
@@ -114,12 +91,8 @@ class Reviewing:
             folder / "billing", {name: text.encode() for name, text in FILES.items()}
         )
         self.base = git(self.repository, "rev-parse", "HEAD")
-        connection = open_writer(paths.database)
-        try:
-            with world.store_clock() as clock, Store(connection).transaction() as tx:
-                self._fill(Maker(tx, clock))
-        finally:
-            connection.close()
+        with world.written(paths) as make:
+            self._fill(make)
 
     def copied(self, folder: Path) -> Reviewing:
         """The same in another folder, with a database, a repository and trees of its own."""
@@ -149,93 +122,63 @@ class Reviewing:
         self._revised(make, self.project)
         clock.ago(hours=2)
         readme = self._tree({"README.md": "# Billing\n\nTotals of invoices, rounded half-even.\n"})
-        self._waiting(make, "Say in the README how totals are rounded", readme, ("README.md",), 1, 1)
-        clock.ago(hours=1)
-        made = self._tree(
-            {"Makefile": "test:\n\tpytest -q\n", "pyproject.toml": PYPROJECT + "license = 'MIT'\n"}
-        )
         self._waiting(
-            make,
-            "Quieter tests",
-            made,
-            ("Makefile", "pyproject.toml"),
-            2,
-            1,
-            policy=[("makefile", "Makefile"), ("packaging", "pyproject.toml")],
+            make, "Say in the README how totals are rounded", readme, ("README.md",), added=1, removed=1
         )
+        clock.ago(hours=1)
+        paths = ("Makefile", "pyproject.toml")
+        made = self._tree({paths[0]: "test:\n\tpytest -q\n", paths[1]: PYPROJECT + "license = 'MIT'\n"})
+        policy = [("makefile", "Makefile"), ("packaging", "pyproject.toml")]
+        self._waiting(make, "Quieter tests", made, paths, added=2, removed=1, policy=policy)
         clock.ago(minutes=50)
         tested = self._tree({"billing/rounding.py": "HALF_EVEN = True\n"})
-        self._waiting(make, "Name the rounding mode", tested, ("billing/rounding.py",), 1, 0)
+        self._waiting(make, "Name the rounding mode", tested, ("billing/rounding.py",), added=1, removed=0)
 
     def _revised(self, make: Maker, project: Project) -> None:
         """A task with two rounds: the second answers the first, and the reviewer still says REVISE."""
         task = make.task(project, "Round half-even in totals\n\nAs the auditors ask. Keep net() right.")
         make.to(task, TaskState.GENERATING, TaskState.CHECKING)
-        first = make.propose(
-            task,
-            3,
-            2,
-            paths=("billing/totals.py",),
-            tree=self._tree({"billing/totals.py": ROUND_1}),
-            base=self.base,
-        )
+        place = "billing/totals.py"
+        tree = self._tree({place: ROUND_1})
+        first = make.propose(task, 3, 2, paths=(place,), tree=tree, base=self.base)
         make.to(task, TaskState.AWAITING_REVIEW, TaskState.REVIEWING)
         make.tx.set_batch([first.id], "2026-11-20-a")
-        asked = make_finding(
-            "sum() of an empty list is int 0, which has no quantize: total([]) raises AttributeError.",
+        asked = finding(
+            message="sum() of an empty list is int 0, which has no quantize: total([]) raises AttributeError.",
             quote=Q0,
             line=24,
+            hunk="H2",
         )
         make.review(first, Verdict.REVISE, [asked])
         make.tx.set_task_state(task.id, TaskState.REVISING, round=1)
         make.to(task, TaskState.GENERATING, TaskState.CHECKING)
-        second = make.propose(
-            task,
-            4,
-            3,
-            round=1,
-            paths=("billing/totals.py", "pyproject.toml"),
-            tree=self._tree({"billing/totals.py": ROUND_2}),
-            base=self.base,
-        )
+        tree = self._tree({place: ROUND_2})
+        paths = (place, "pyproject.toml")
+        second = make.propose(task, 4, 3, round=1, paths=paths, tree=tree, base=self.base)
         make.to(task, TaskState.AWAITING_REVIEW, TaskState.REVIEWING)
         make.tx.set_batch([second.id], "2026-11-20-a")
         net = "    return (total(lines) / (1 + vat)).quantize(CENT)"
-        found = [
-            make_finding(
-                "Decimal cannot be divided by a float: net() raises TypeError for vat=0.19.",
-                quote=net,
-                line=29,
-                hunk="H3",
-                trigger="net() is called with a float, as every caller does",
-            ),
-            make_finding("The rounding mode of net() is not said.", severity=Severity.NIT),
-        ]
-        make.review(second, Verdict.REVISE, found)
+        nit = finding(
+            message="The rounding mode of net() is not said.",
+            severity="nit",
+            hunk="H2",
+            quote="",
+            line=None,
+            anchored=False,
+        )
+        divided = finding(
+            message="Decimal cannot be divided by a float: net() raises TypeError for vat=0.19.",
+            quote=net,
+            line=29,
+            hunk="H3",
+            trigger="net() is called with a float, as every caller does",
+        )
+        make.review(second, Verdict.REVISE, [divided, nit])
         make.to(task, TaskState.AWAITING_APPROVAL)
         self.task, self.first, self.second = task.id, first.id, second.id
 
-    def _waiting(
-        self,
-        make: Maker,
-        title: str,
-        tree: str,
-        paths: tuple[str, ...],
-        added: int,
-        removed: int,
-        **more: object,
-    ) -> None:
-        make.waiting(
-            self.project,
-            title,
-            Verdict.APPROVE,
-            added=added,
-            removed=removed,
-            paths=paths,
-            tree=tree,
-            base=self.base,
-            **more,
-        )
+    def _waiting(self, make: Maker, title: str, tree: str, paths: tuple[str, ...], **more: object) -> None:
+        make.waiting(self.project, title, paths=paths, tree=tree, base=self.base, **more)
         make.clock.moment += timedelta(seconds=1)
 
     def branch(self, name: str = "navigator/2026-11-20") -> str:

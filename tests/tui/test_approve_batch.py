@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +89,7 @@ async def test_a_batch_from_its_question_to_its_summary(
         assert "who you are" not in words(dialog)
         assert "Hooks exist in billing (pre-commit): they will not run." in words(dialog)
         await at.press("escape")
-        await at.until(lambda: at.app.screen is at.screen)
+        await at.back()
         assert all(at.proposal(f"P{n}").decision is None for n in (2, 3, 4, 5))
 
         git(reviewing.repository, "config", "--unset", "user.name")
@@ -99,7 +98,7 @@ async def test_a_batch_from_its_question_to_its_summary(
         unknown = unknown_person(str(reviewing.repository))
         assert f"⚠ billing: {unknown}" in " ".join(words(dialog).split())
         await at.press("escape")
-        await at.until(lambda: at.app.screen is at.screen)
+        await at.back()
 
         git(reviewing.repository, "config", "user.name", "A Developer")
         dialog = await asked(at)
@@ -116,7 +115,7 @@ async def test_a_batch_from_its_question_to_its_summary(
         assert not at.proposal("P5").seen, "included is not looked at"
         assert at.proposal("P4").decision is None
         await at.press("enter")
-        await at.until(lambda: at.app.screen is at.screen)
+        await at.back()
 
 
 async def test_what_changed_or_overlaps_is_left_out(
@@ -133,10 +132,10 @@ async def test_what_changed_or_overlaps_is_left_out(
         await at.until(lambda: dialog._stage == "asking")
         assert reasons(dialog) == {"P3": "has changed since you looked at it", "P5": "is already rejected"}
         await at.press("escape")
-        await at.until(lambda: at.app.screen is at.screen)
+        await at.back()
 
         monkeypatch.setattr(
-            batch, "facts_of", lambda *given: [replace(of, overlaps=("P31",)) for of in facts_of(*given)]
+            batch, "facts_of", lambda *given: [of._replace(overlaps=("P31",)) for of in facts_of(*given)]
         )
         at.screen.post_message(DecideAll(DecisionKind.APPROVE, [("P3", tree)]))
         dialog = await at.dialog(BatchDialog)

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from navigator.actions.wire import NoConductor
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.engine.acting import request
@@ -129,18 +128,6 @@ async def test_streams_and_swaps_are_followed(empty_state: StatePaths) -> None:
         await line.until(lambda: line.link.live.swap is None)
         assert line.link.live.status["resident"] == "reviewer"
         await desk.server.close()
-
-
-async def test_without_a_conductor_things_are_done_here(state: StatePaths) -> None:
-    line = Line(state)
-    answer = await line.link.request(
-        "task.add", {"tasks": [{"project": "billing", "text": "Say it in euros"}]}
-    )
-    assert answer["tasks"][0]["state"] == "queued"
-    with pytest.raises(NoConductor):
-        await line.link.request("conduct", {"do": "review"})
-    with pytest.raises(NavigatorError, match="There is no project"):
-        await line.link.request("task.add", {"tasks": [{"project": "nowhere", "text": "x"}]})
 
 
 async def test_a_started_conductor_outlives_the_link(

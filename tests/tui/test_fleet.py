@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 from navigator.client.status import ServerLook
 from navigator.config.paths import StatePaths
 from navigator.config.settings import GeneratorSettings, ReviewerSettings, Settings, SwapSettings
-from navigator.model.models import Swap, SwapPhase
+from navigator.model.models import Swap
 from navigator.model.states import Role
 from navigator.swap import look_at_servers
 from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
@@ -32,6 +32,7 @@ from navigator.tui.fleet import (
 )
 from navigator.tui.widgets.page import Page
 from navigator.tui.widgets.strip import StripFacts
+from tests.records import swapped
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 from tests.tui.test_statistics import text_of
@@ -101,15 +102,7 @@ def now(*swaps: Swap, **live: Any) -> str:
 
 
 def test_a_swap_is_shown_with_its_phase_and_what_it_usually_takes() -> None:
-    known = Swap(
-        from_role=Role.GENERATOR,
-        to_role=Role.REVIEWER,
-        strategy="systemd",
-        started="2026-11-20T10:00:00.000Z",
-        phases=(SwapPhase(name="stop", seconds=4.0), SwapPhase(name="load", seconds=25.5)),
-        seconds=29.5,
-    )
-    outside = known.model_copy(update={"made_by": "outside", "seconds": 0.0, "phases": ()})
+    known, outside = swapped(27.5), swapped(made_by="outside", seconds=0.0, phases=())
     began = time.monotonic() - 9
     swap = SwapProgress("generator", "reviewer", began, "stop", began + 6)
     said = now(outside, known, swap=swap)
@@ -139,21 +132,15 @@ def test_what_went_wrong_with_servers_is_said_and_what_to_do() -> None:
 
 
 def test_a_server_s_words_are_made_safe() -> None:
-    look = ServerLook(
-        Role.GENERATOR, "m", "http://127.0.0.1:9", "ready", served="m\x1b[2J\u202e", problem="\x9bx"
-    )
+    more = {"served": "m\x1b[2J\u202e", "problem": "\x9bx"}
+    look = ServerLook(Role.GENERATOR, "m", "http://127.0.0.1:9", "ready", **more)
     said = text_of(server_lines((look,), LiveStatus(), 110))
     assert not set("\x1b\u202e\x9b") & set(said)
 
 
 def test_the_log_is_cut_made_safe_and_marked() -> None:
-    lines = log_lines(
-        [
-            "2026-11-20 14:03:11,204 ERROR navigator.engine.conductor swap \x1b]52;c;eA==\x07failed",
-            "  trace",
-        ],
-        80,
-    )
+    error = "2026-11-20 14:03:11,204 ERROR navigator.engine.conductor swap \x1b]52;c;eA==\x07failed"
+    lines = log_lines([error, "  trace"], 80)
     said = text_of(lines)
     assert "14:03:11 error   swap" in said and "\x1b" not in said
     assert any(style == "bad" for line in lines for _, style in line)

@@ -8,8 +8,6 @@ import pytest
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import SwapSettings
-from navigator.model.models import Swap, SwapPhase
-from navigator.model.states import Role
 from navigator.schedule.forecast import PUBLISHED
 from navigator.sheet.finish import measured_figures
 from navigator.store.database import open_reader
@@ -17,36 +15,22 @@ from navigator.store.reads.reader import Reader
 from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress, swap_bar
 from navigator.tui.feed import Follower
 from navigator.tui.widgets.strip import StripFacts, strip_line, summary
+from tests.records import swapped
 from tests.tui.test_following import looked
 
 FACTS = StripFacts({"generator": "Qwen3.5-35B-A3B", "reviewer": "Qwen3.5-122B-A10B"}, 30)
 
 
-def swaps(*loads: float) -> list[Swap]:
-    return [
-        Swap(
-            from_role=Role.GENERATOR,
-            to_role=Role.REVIEWER,
-            strategy="systemd",
-            started="2026-11-20T10:00:00Z",
-            phases=(SwapPhase(name="stop", seconds=2), SwapPhase(name="load", seconds=load)),
-            seconds=2 + load,
-        )
-        for load in loads
-    ]
-
-
 def test_the_bar_goes_by_what_swaps_took_and_waits_for_one_that_takes_longer() -> None:
     progress = SwapProgress("generator", "reviewer", begun=100.0, phase="stop", phase_begun=100.0)
-    early = swap_bar(progress, swaps(8, 8, 18), now=101.0)
+    early = swap_bar(progress, [swapped(load) for load in (8, 8, 18)], now=101.0)
     assert (early.share, early.left) == (pytest.approx(0.1), pytest.approx(9))
-    late = swap_bar(progress, swaps(8), now=150.0)
+    late = swap_bar(progress, [swapped(8)], now=150.0)
     assert late.share < 1 and late.left == 0
 
 
 def test_swaps_of_another_direction_or_that_failed_say_nothing() -> None:
-    others = [swap.model_copy(update={"outcome": "failed"}) for swap in swaps(8)]
-    others += [swap.model_copy(update={"from_role": None}) for swap in swaps(3)]
+    others = [swapped(8, outcome="failed"), swapped(3, **{"from": None})]
     shown = swap_bar(SwapProgress("generator", "reviewer", 0.0, "load", 0.0), others, now=10.0)
     assert (shown.source, shown.expected) == ("published", PUBLISHED.swap_in)
 

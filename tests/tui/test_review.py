@@ -63,6 +63,16 @@ class Driver(driving.Driver):
             await self.until(lambda: dialog.ready, "the end of the moment of grace")
         return dialog
 
+    async def back(self) -> None:
+        await self.until(lambda: self.app.screen is self.screen, "Review again")
+
+    async def comment(self, text: str) -> None:
+        """Where the cursor is; what stands there already is gone on with."""
+        await self.press("c")
+        await self.dialog(NoteDialog)
+        await self.type(text)
+        await self.press("ctrl+s")
+
     def proposal(self, identifier: str) -> Proposal:
         return self.read().proposal(identifier)
 
@@ -129,7 +139,7 @@ async def test_what_there_is_to_know_is_shown_copied_and_judged(reviewing: Revie
         assert "check tests\npassed in 12.4 s\n214 passed" in shown
         assert "Truly. Truly." in shown and "\x1b" not in shown
         await at.press("escape")
-        await at.until(lambda: at.app.screen is at.screen)
+        await at.back()
 
         view = at.screen.diff
         assert go_to_finding(view, "freviewer0")
@@ -142,7 +152,7 @@ async def test_what_there_is_to_know_is_shown_copied_and_judged(reviewing: Revie
         await at.press(*"wrong", "enter")
         await at.dialog(NoteDialog)
         await at.press(*"no", "ctrl+s")
-        await at.until(lambda: at.app.screen is at.screen)
+        await at.back()
         await at.until(lambda: "you: wrong: no" in remarks_of(at.screen), "the judgement")
         view.move_to("billing/totals.py")
         await at.press("y", "J")
@@ -262,17 +272,11 @@ async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Rev
         assert at.read().drafts() == {}
         await at.until(lambda: "c1" in view.expanded)
         assert go_to_finding(view, "c1")
-        await at.press("c")
-        await at.dialog(NoteDialog)
-        await at.type(" lists")
-        await at.press("ctrl+s")
+        await at.comment(" lists")
         await at.until(lambda: [c["text"] for c in at.read().comments()] == ["and what of empty lists"])
 
         assert view.move_to("billing/totals.py", "new", 23)
-        await at.press("c")
-        await at.dialog(NoteDialog)
-        await at.type("slow")
-        await at.press("ctrl+s")
+        await at.comment("slow")
         await at.until(lambda: len(at.read().comments()) == 2)
         await at.show(reviewing.second)
         places = {c.text: c.line for c in at.screen.diff._comments}
@@ -293,7 +297,7 @@ async def test_what_is_typed_is_never_lost(reviewing: Reviewing) -> None:
         await at.type("half a thou")
         await at.press("escape")
         await at.until(lambda: list(at.read().drafts().values()) == ["half a thou"], "the draft")
-        await at.until(lambda: at.app.screen is at.screen, "Review again")
+        await at.back()
         await at.until(lambda: bool(at.screen.context and at.screen.context.drafts), "the draft, read again")
         await at.press("c")
         assert (await at.dialog(NoteDialog)).query_one(Editor).text == "half a thou"
@@ -323,7 +327,7 @@ async def test_decisions_of_what_was_on_the_screen(
         await at.press("enter", "enter")
         assert isinstance(at.app.screen, ConfirmDialog), "a key meant for the diff does not answer"
         await at.press("n")
-        await at.until(lambda: at.app.screen is at.screen)
+        await at.back()
         assert at.proposal("P3").decision is None and reviewing.branch() == ""
 
         monkeypatch.setattr(Dialog, "GRACE", 0.001)
@@ -348,7 +352,7 @@ async def test_decisions_of_what_was_on_the_screen(
         first = await at.dialog(ConfirmDialog)
         assert "1 of 2" in first._question and "Makefile" in first._question
         await at.press("escape")
-        await at.until(lambda: at.app.screen is at.screen)
+        await at.back()
         assert at.proposal("P4").decision is None
         await at.press("a")
         first = await at.dialog(ConfirmDialog)
@@ -397,12 +401,9 @@ async def test_send_back_takes_the_comments_along_and_needs_words(reviewing: Rev
         assert isinstance(at.app.screen, NoteDialog), "nothing to say is no reason to send back"
         await at.type("mind")
         await at.press("escape")
-        await at.until(lambda: at.app.screen is at.screen)
+        await at.back()
         at.screen.diff.move_to("billing/totals.py", "new", 29)
-        await at.press("c")
-        await at.dialog(NoteDialog)
-        await at.type("use Decimal")
-        await at.press("ctrl+s")
+        await at.comment("use Decimal")
         await at.until(lambda: at.screen.context is not None and bool(at.screen.context.unsent))
         await at.until(lambda: not any(worker.group == "decide" for worker in at.app.workers))
         await at.press("b")

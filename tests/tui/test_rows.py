@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
@@ -16,6 +14,7 @@ from navigator.tui.deck_rows import CARD_ORDERS, flags_of, in_order, work_word
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.rows import RowList
+from tests.sheet.cards import CARD
 
 
 class Lists(App[None]):
@@ -59,26 +58,9 @@ async def pressed(pilot: Pilot[None], *keys: str) -> None:
 async def test_keys_and_mouse_move_the_cursor_and_it_stays_in_sight() -> None:
     app = Lists()
     async with app.run_test(size=(40, 11)) as pilot:
-        for key, cursor in zip(
-            [
-                "j",
-                "down",
-                "k",
-                "up",
-                "k",
-                "ctrl+d",
-                "ctrl+u",
-                "pagedown",
-                "pageup",
-                "G",
-                "j",
-                "g",
-                "end",
-                "home",
-            ],
-            (1, 2, 1, 0, 0, 5, 0, 10, 0, 99, 99, 0, 99, 0),
-            strict=True,
-        ):
+        keys = "j down k up k ctrl+d ctrl+u pagedown pageup G j g end home"
+        cursors = (1, 2, 1, 0, 0, 5, 0, 10, 0, 99, 99, 0, 99, 0)
+        for key, cursor in zip(keys.split(), cursors, strict=True):
             await pressed(pilot, key)
             assert app.list.cursor == cursor, key
             top = round(app.list.scroll_y)
@@ -134,29 +116,11 @@ async def test_cursor_and_selection_follow_their_rows() -> None:
         assert app.list.clear_selection() and not app.list.clear_selection()
 
 
-PLAIN = Card(
-    task="T1",
-    project_id=1,
-    project="code",
-    title="Do it",
-    kind="fix",
-    priority=0,
-    state=TaskState.AWAITING_APPROVAL,
-    round=0,
-    since="",
-    reason="",
-    report=False,
-    proposal="P1",
-    open=True,
-    verdict=Verdict.APPROVE,
-    added=5,
-    paths=("a.py",),
-    tests="passed",
-)
+PLAIN = CARD._replace(verdict=Verdict.APPROVE, added=5, paths=("a.py",), tests="passed")
 
 
 def card(number: int, **more: object) -> Card:
-    return replace(PLAIN, task=f"T{number}", proposal=f"P{number}", **more)  # type: ignore[arg-type]
+    return PLAIN._replace(task=f"T{number}", proposal=f"P{number}", **more)  # type: ignore[arg-type]
 
 
 GROUP = {"variant_of": "T2", "variants": 3}
@@ -194,5 +158,5 @@ def test_a_row_says_which_variant_it_is_and_what_a_queued_task_waits_for() -> No
     assert ("variant 1/3", "muted") in flags_of(ROWS[1], short=False)
     queued = card(6, state=TaskState.QUEUED, waits=(("T1", TaskState.REVIEWING),))
     assert work_word(queued) == ("after T1", "muted")
-    stuck = replace(queued, waits=(("T1", TaskState.REVIEWING), ("T3", TaskState.REJECTED)))
+    stuck = queued._replace(waits=(("T1", TaskState.REVIEWING), ("T3", TaskState.REJECTED)))
     assert work_word(stuck) == ("after T3", "warn")

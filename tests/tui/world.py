@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from unittest.mock import patch
 
 from navigator.config.paths import StatePaths
@@ -27,50 +28,28 @@ from navigator.model.models import (
 from navigator.model.states import (
     CheckOutcome,
     Complexity,
-    Criterion,
     DecisionKind,
-    FindingKind,
     LandingState,
     PolicyAction,
     Role,
     Rung,
-    Severity,
     TaskKind,
     TaskState,
     Verdict,
 )
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store, Transaction
+from tests.records import finding, proposed
 
 NOW = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
 """When the pictures are drawn."""
 
-NAMES = [
-    "atlas-web",
-    "aurora-api",
-    "billing",
-    "cartographer",
-    "dune-loader",
-    "ember-cli",
-    "fjord-sync",
-    "granite-db",
-    "harbor-proxy",
-    "inkwell",
-    "juniper",
-    "kestrel-bot",
-    "lumen-auth",
-    "meadow-ui",
-    "nimbus-jobs",
-    "orchard-search",
-    "pinyon",
-    "quill-docs",
-    "raven-mailer",
-    "sable-crypto",
-    "tundra-metrics",
-    "umber-theme",
-    "vesper-queue",
-    "willow-forms",
-]
+_NAMES = """
+atlas-web aurora-api billing cartographer dune-loader ember-cli fjord-sync granite-db harbor-proxy inkwell juniper
+kestrel-bot lumen-auth meadow-ui nimbus-jobs orchard-search pinyon quill-docs raven-mailer sable-crypto tundra-metrics
+umber-theme vesper-queue willow-forms
+"""
+NAMES = _NAMES.split()
 
 GENERATOR = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
 REVIEWER = "Qwen/Qwen3.5-122B-A10B-GPTQ-Int4"
@@ -105,14 +84,10 @@ class Clock:
 @contextmanager
 def store_clock() -> Iterator[Clock]:
     clock = Clock()
-    patches = [patch(name, clock) for name in _CLOCKS]
-    for one in patches:
-        one.start()
-    try:
+    with ExitStack() as patches:
+        for name in _CLOCKS:
+            patches.enter_context(patch(name, clock))
         yield clock
-    finally:
-        for one in patches:
-            one.stop()
 
 
 class Maker:
@@ -152,18 +127,15 @@ class Maker:
         base: str = "b" * 40,
         entropy: float | None = None,
     ) -> Proposal:
-        checks = [
-            CheckResult(name="apply", outcome=CheckOutcome.PASSED, seconds=0.01),
-            CheckResult(name="syntax", outcome=CheckOutcome.PASSED, seconds=0.02),
-            CheckResult(name="tests", outcome=CheckOutcome.PASSED, seconds=12.4, detail="214 passed"),
-        ]
+        said = {"name": "tests", "outcome": CheckOutcome.PASSED, "seconds": 12.4, "detail": "214 passed"}
         if failed:
-            checks[-1] = CheckResult(
-                name=failed, outcome=CheckOutcome.FAILED, seconds=9.1, detail="1 failed, 213 passed"
-            )
+            told = {"seconds": 9.1, "detail": "1 failed, 213 passed"}
+            said = {"name": failed, "outcome": CheckOutcome.FAILED, **told}
+        checks = [CheckResult.model_validate(said)]
+        for name, seconds in (("syntax", 0.02), ("apply", 0.01)):
+            checks.insert(0, CheckResult(name=name, outcome=CheckOutcome.PASSED, seconds=seconds))
         return self.tx.add_proposal(
-            Proposal(
-                id="",
+            proposed(
                 task_id=task.id,
                 project_id=task.project_id,
                 project=task.project,
@@ -263,56 +235,34 @@ class Maker:
 
     def swap(self, origin: Role | None, to: Role, wobble: float = 0.0) -> None:
         load = (24.8 if to is Role.REVIEWER else 14.4) + wobble
-        phases = (
-            ("drain", 0.4),
-            ("stop", 2.1),
-            ("start", 6.0),
-            ("load", load),
-            ("health", 8.9),
-            ("verify", 0.5),
-        )
+        took = {"drain": 0.4, "stop": 2.1, "start": 6.0, "load": load, "health": 8.9, "verify": 0.5}
         self.tx.add_swap(
             Swap(
                 from_role=origin,
                 to_role=to,
                 strategy="systemd",
                 started=self.clock(),
-                phases=tuple(SwapPhase(name=name, seconds=seconds) for name, seconds in phases),
-                seconds=sum(seconds for _, seconds in phases),
+                phases=tuple(SwapPhase(name=name, seconds=seconds) for name, seconds in took.items()),
+                seconds=sum(took.values()),
             )
         )
 
 
-def finding(
-    severity: Severity = Severity.MAJOR,
-    message: str = "sum() of an empty list is int 0, which has no quantize.",
-    *,
-    path: str = "billing/totals.py",
-    line: int | None = 43,
-    anchored: bool = True,
-) -> Finding:
-    return Finding(
-        kind=FindingKind.WRONG,
-        hunk="H1",
-        path=path,
-        line=line,
-        quote="return sum(amounts).quantize(CENT, ROUND_HALF_EVEN)",
-        severity=severity,
-        criterion=Criterion.CORRECTNESS,
-        trigger="an invoice without lines is opened",
-        message=message,
-        anchored=anchored,
-    )
+@contextmanager
+def written(paths: StatePaths) -> Iterator[Maker]:
+    """One transaction in a state folder, by the set clock."""
+    with (
+        closing(open_writer(paths.database)) as connection,
+        store_clock() as clock,
+        Store(connection).transaction() as tx,
+    ):
+        yield Maker(tx, clock)
 
 
 def fill(paths: StatePaths) -> None:
     """A developer's day: history for the rates, what waits, what is in work, what ended today."""
-    connection = open_writer(paths.database)
-    try:
-        with store_clock() as clock, Store(connection).transaction() as tx:
-            _fill(Maker(tx, clock))
-    finally:
-        connection.close()
+    with written(paths) as make:
+        _fill(make)
 
 
 def _fill(make: Maker) -> None:
@@ -381,70 +331,23 @@ def _today(make: Maker, projects: dict[str, Project]) -> None:
     task = make.task(p["umber-theme"], "Derive the palette from one hue")
     make.to(task, TaskState.CANCELLED, reason="cancelled by the developer")
 
-    clock.ago(hours=3.2)
-    make.waiting(
-        p["billing"],
-        "Round half-even in totals",
-        Verdict.REVISE,
-        [finding(), finding(Severity.MINOR)],
-        added=18,
-        removed=6,
-        paths=("billing/totals.py", "pyproject.toml"),
-        policy=[("packaging", "pyproject.toml")],
-    )
-    clock.ago(hours=3)
-    make.waiting(
-        p["dune-loader"],
-        "Drop the dead feature flag",
-        added=0,
-        removed=58,
-        paths=("loader/flags.py", "loader/main.py"),
-    )
-    clock.ago(hours=2.9)
-    make.waiting(
-        p["dune-loader"],
-        "Type hints for the loader",
-        added=77,
-        removed=70,
-        paths=("loader/main.py", "loader/io.py"),
-    )
-    clock.ago(hours=2.4)
-    make.waiting(
-        p["quill-docs"],
-        "Fix heading anchors",
-        Verdict.UNREVIEWED,
-        added=4,
-        removed=4,
-        paths=("docs/anchors.md",),
-    )
-    clock.ago(hours=2.1)
-    make.waiting(
-        p["aurora-api"],
-        "Retry with jitter in the client",
-        added=41,
-        removed=12,
-        paths=("client/assemble.py",),
-        findings=[finding(Severity.NIT, path="client/assemble.py")],
-    )
-    clock.ago(hours=1.9)
-    make.waiting(
-        p["harbor-proxy"],
-        "Time out idle upgrades",
-        Verdict.APPROVE,
-        added=22,
-        removed=3,
-        paths=("proxy/upgrade.go",),
-        failed="tests",
-    )
-    clock.ago(hours=1.5)
-    make.waiting(
-        p["sable-crypto"],
-        "Constant-time compare in the token check",
-        added=9,
-        removed=4,
-        self_review=True,
-        paths=("sable/token.py",),
-    )
+    def waits(hours: float, name: str, text: str, added: int, removed: int, *paths: str, **more: Any) -> None:
+        clock.ago(hours=hours)
+        make.waiting(p[name], text, added=added, removed=removed, paths=paths, **more)
+
+    found = [finding(), finding(severity="minor")]
+    careful = {"verdict": Verdict.REVISE, "findings": found, "policy": [("packaging", "pyproject.toml")]}
+    files = ("billing/totals.py", "pyproject.toml")
+    waits(3.2, "billing", "Round half-even in totals", 18, 6, *files, **careful)
+    waits(3, "dune-loader", "Drop the dead feature flag", 0, 58, "loader/flags.py", "loader/main.py")
+    waits(2.9, "dune-loader", "Type hints for the loader", 77, 70, "loader/main.py", "loader/io.py")
+    waits(2.4, "quill-docs", "Fix heading anchors", 4, 4, "docs/anchors.md", verdict=Verdict.UNREVIEWED)
+    path = "client/assemble.py"
+    found = [finding(severity="nit", path=path)]
+    waits(2.1, "aurora-api", "Retry with jitter in the client", 41, 12, path, findings=found)
+    waits(1.9, "harbor-proxy", "Time out idle upgrades", 22, 3, "proxy/upgrade.go", failed="tests")
+    text = "Constant-time compare in the token check"
+    waits(1.5, "sable-crypto", text, 9, 4, "sable/token.py", self_review=True)
     clock.ago(hours=1.2)
     task = make.task(p["orchard-search"], "Which queries scan the whole index?", TaskKind.SCAN)
     make.to(task, TaskState.GENERATING)
@@ -480,21 +383,12 @@ def _today(make: Maker, projects: dict[str, Project]) -> None:
 
 def many(paths: StatePaths, *, projects: int, proposals: int) -> None:
     """As many projects and waiting proposals as are asked for, all alike: for measuring, not for looking at."""
-    connection = open_writer(paths.database)
-    try:
-        with store_clock() as clock, Store(connection).transaction() as tx:
-            make = Maker(tx, clock)
-            clock.ago(hours=2)
-            made = [
-                tx.add_project(
-                    name=f"project-{number:04}", path=f"/src/{number}", root_commit=f"{number:040x}"
-                )
-                for number in range(projects)
-            ]
-            for number in range(proposals):
-                verdict = (Verdict.APPROVE, Verdict.REVISE, Verdict.APPROVE, Verdict.UNREVIEWED)[number % 4]
-                make.waiting(
-                    made[number % projects], f"Change number {number}", verdict, paths=(f"src/m{number}.py",)
-                )
-    finally:
-        connection.close()
+    with written(paths) as make:
+        make.clock.ago(hours=2)
+        made = [
+            make.tx.add_project(name=f"project-{n:04}", path=f"/src/{n}", root_commit=f"{n:040x}")
+            for n in range(projects)
+        ]
+        for n in range(proposals):
+            verdict = (Verdict.APPROVE, Verdict.REVISE, Verdict.APPROVE, Verdict.UNREVIEWED)[n % 4]
+            make.waiting(made[n % projects], f"Change number {n}", verdict, paths=(f"src/m{n}.py",))

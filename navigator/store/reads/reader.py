@@ -292,6 +292,13 @@ class Reader(
             found.setdefault(row["project_id"], {})[row["state"]] = row["n"]
         return found
 
+    def bases_waiting(self) -> list[tuple[int, str]]:
+        """The projects of the tasks that wait for a decision, each with every base of its own that such a task has."""
+        found = self._all(
+            "SELECT DISTINCT project_id, base FROM tasks WHERE state = ?", TaskState.AWAITING_APPROVAL
+        )
+        return [(row["project_id"], row["base"]) for row in found]
+
     def export_rows(self, table: str) -> Iterator[dict[str, Any]]:
         """Every row of one of `schema.tables()` as JSON data, one at a time.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -74,7 +74,7 @@ class ReviewContext:
 
     def known(self, shown: Proposal, overlaps: Sequence[str] = ()) -> Card:
         """What is known of a proposal, with what overlaps it now."""
-        return replace(self.facts[shown.id], overlaps=tuple(overlaps))
+        return self.facts[shown.id]._replace(overlaps=tuple(overlaps))
 
     @property
     def waiting(self) -> bool:

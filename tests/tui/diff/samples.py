@@ -17,6 +17,7 @@ from navigator.model.models import Finding
 from navigator.tui.diff.layout import FindingNote, LineComment, Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.theme import DEFAULT_THEME, THEMES
+from tests import records
 
 PATCH = """\
 diff --git a/OLD.md b/OLD.md
@@ -102,19 +103,8 @@ FILES = list(parse_comparison(f"{_RAW}\0{_BLANKS_KEPT}".encode()).files)
 
 def finding(**changes: Any) -> Finding:
     """A grounded finding on line 23 of billing/totals.py."""
-    fields: dict[str, Any] = {
-        "kind": "wrong",
-        "hunk": "H3",
-        "path": "billing/totals.py",
-        "line": 23,
-        "quote": "return sum(amounts).quantize(CENT, ROUND_HALF_EVEN)",
-        "severity": "major",
-        "criterion": "correctness",
-        "trigger": "an invoice without lines is opened",
-        "message": "sum() of an empty list is int 0, which has no quantize: total([]) raises AttributeError.",
-        "anchored": True,
-    }
-    return Finding.model_validate(fields | changes)
+    message = "sum() of an empty list is int 0, which has no quantize: total([]) raises AttributeError."
+    return records.finding(**{"hunk": "H3", "line": 23, "message": message} | changes)
 
 
 FINDINGS = (

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from navigator.model.diff import FileDiff
 from navigator.tui.diff.highlight import changed_words
-from navigator.tui.diff.layout import partners
-from tests.tui.diff.samples import TEXT, diffs
+from tests.tui.diff.samples import TEXT
 
 
 def words(old: str, new: str) -> tuple[list[str], list[str]] | None:
@@ -52,13 +50,3 @@ def test_what_is_not_emphasised_is_the_same_on_both_sides(old: str, new: str) ->
 
     # Blanks between two changed words belong to the change on the side where they join it.
     assert "".join(rest(old, changed[0]).split()) == "".join(rest(new, changed[1]).split())
-
-
-@given(diffs())
-def test_partners_are_mutual_and_replace_each_other(files: list[FileDiff]) -> None:
-    for file in files:
-        for hunk in file.hunks:
-            found = partners(hunk.lines)
-            for index, other in found.items():
-                assert found[other] == index
-                assert {hunk.lines[index].kind, hunk.lines[other].kind} == {"-", "+"}

@@ -8,7 +8,7 @@ from itertools import chain
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.model.diff import DiffLine, FileDiff
+from navigator.model.diff import FileDiff
 from navigator.tui.diff.layout import (
     DiffRow,
     FindingNote,
@@ -86,9 +86,6 @@ def test_the_heaviest_finding_is_first_and_comments_last() -> None:
 
 
 def test_a_renamed_file_is_found_by_either_name() -> None:
-    line = DiffLine("-", "x", 1, None)
-    hunk = FILES[0].hunks[0]
-    renamed = FileDiff("R100", "before.py", "after.py", hunks=(hunk,))
-    assert line.old == 1
+    renamed = FileDiff("R100", "before.py", "after.py", hunks=FILES[0].hunks)
     comments = [LineComment("a", "before.py", 1, "?", "old"), LineComment("b", "after.py", 1, "?", "old")]
     assert place([renamed], comments).at == {LineRef(0, 0, 0): [0, 1]}

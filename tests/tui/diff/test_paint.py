@@ -149,12 +149,10 @@ def test_a_finding_about_the_task_is_on_top_and_quotes_it() -> None:
     ]
 
 
-@pytest.mark.parametrize(("width", "expected"), [(100, " 13  13     "), (60, " 13     ")])
-def test_narrow_views_show_one_number(width: int, expected: str) -> None:
-    painter, layout = painted(FILES, width=width)
-    lines = texts(painter, layout)
-    line = next(text for text in lines if "One line of an invoice" in text)
-    assert line.startswith(f" {expected}")
+def test_narrow_views_show_one_number() -> None:
+    for width, expected in ((100, "  13  13     "), (60, "  13     ")):
+        lines = texts(*painted(FILES, width=width))
+        assert next(text for text in lines if "One line of an invoice" in text).startswith(expected)
 
 
 def test_a_line_of_a_hundred_thousand_wide_characters_can_be_looked_at_anywhere() -> None:
@@ -176,7 +174,5 @@ def test_what_was_made_visible_stands_out() -> None:
     painter, _ = painted(FILES)
     strip = painter.strip(line_with("evil"), 0, 1)
     unsafe = painter.palette.unsafe.color
-    assert {segment.text for segment in strip if segment.style and segment.style.color == unsafe} == {
-        "␛",
-        "<U+202E>",
-    }
+    shown = {segment.text for segment in strip if segment.style and segment.style.color == unsafe}
+    assert shown == {"␛", "<U+202E>"}

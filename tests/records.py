@@ -1,0 +1,37 @@
+"""Records with whatever a test does not care for filled in; keyword arguments override any field."""
+
+from __future__ import annotations
+
+from navigator.model.models import Finding, Proposal, Swap
+
+
+def finding(**fields: object) -> Finding:
+    """An anchored one."""
+    values: dict[str, object] = {
+        "kind": "wrong",
+        "hunk": "H1",
+        "path": "billing/totals.py",
+        "line": 43,
+        "quote": "return sum(amounts).quantize(CENT, ROUND_HALF_EVEN)",
+        "severity": "major",
+        "criterion": "correctness",
+        "trigger": "an invoice without lines is opened",
+        "message": "sum() of an empty list is int 0, which has no quantize.",
+        "anchored": True,
+    }
+    return Finding.model_validate(values | fields)
+
+
+def proposed(**fields: object) -> Proposal:
+    """The first proposal of the first task of the project `thing`, not yet stored."""
+    values: dict[str, object] = {"id": "", "task_id": "T1", "project_id": 1, "project": "thing"}
+    values |= {"attempt": 0, "round": 0, "base_commit": "b" * 40, "tree": "t" * 40}
+    return Proposal.model_validate(values | fields)
+
+
+def swapped(load: float = 40.0, **fields: object) -> Swap:
+    """From the generator to the reviewer, in two seconds more than `load`."""
+    values: dict[str, object] = {"from": "generator", "to": "reviewer", "strategy": "systemd"}
+    phases = ({"name": "stop", "seconds": 2.0}, {"name": "load", "seconds": load})
+    values |= {"started": "2026-11-20T10:00:00.000Z", "phases": phases, "seconds": 2.0 + load}
+    return Swap.model_validate(values | fields)
