@@ -67,7 +67,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
     """Navigator's screens.
 
     Args:
-        settings: the settings, or what reads them: called once, after the first paint.
+        settings: the settings; None to read the user's, after the first paint.
         paths: the state folder.
         keymap: the user's own keys.
         time_scale: the rehearsal's, for a conductor started from here.
@@ -87,7 +87,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
 
     def __init__(
         self,
-        settings: Settings | Callable[[], Settings],
+        settings: Settings | None,
         paths: StatePaths,
         *,
         keymap: Keymap | None = None,
@@ -234,13 +234,6 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         begin(self, self.start_conductor, group="start", exclusive=True)
 
 
-def _read_settings() -> Settings:
-    """The user's settings. Their module is imported after the first paint."""
-    from navigator.config.settings import load_settings
-
-    return load_settings()
-
-
 def run_app(*, time_scale: float | None = None) -> None:
     """Open the screens until the user leaves.
 
@@ -253,7 +246,7 @@ def run_app(*, time_scale: float | None = None) -> None:
     gc.freeze()  # what was imported stays to the end: to look through it took as long as the first paint
     paths = StatePaths(state_dir()).ensure()
     app = NavigatorApp(
-        _read_settings,
+        None,
         paths,
         keymap=load_keymap(config_path().parent / "keys.toml"),
         time_scale=time_scale,

@@ -55,7 +55,7 @@ class BaseApp(App[None], inherit_bindings=False):
 
     def __init__(
         self,
-        settings: Settings | Callable[[], Settings],
+        settings: Settings | None,
         paths: StatePaths,
         keymap: Keymap,
         *,
@@ -72,7 +72,7 @@ class BaseApp(App[None], inherit_bindings=False):
         self.then = ""
         self.failed: NavigatorError | None = None
         self.last_decided: tuple[str, ...] = ()
-        self.settled = False
+        self.settled = self._settling = False
 
     @cached_property
     def settings(self) -> Settings:
@@ -81,8 +81,9 @@ class BaseApp(App[None], inherit_bindings=False):
         Raises:
             ConfigError: the file cannot be used.
         """
-        given = self._given_settings
-        return given() if callable(given) else given
+        from navigator.config.settings import load_settings
+
+        return self._given_settings or load_settings()
 
     @cached_property
     def drafts(self) -> DraftKeeper:
@@ -100,8 +101,6 @@ class BaseApp(App[None], inherit_bindings=False):
 
     def _settle(self) -> None:
         """Read the settings, then follow the conductor. Settings that cannot be used end the screens."""
-        if self.settled or self.failed is not None:
-            return
         try:
             self.strip_facts  # noqa: B018 (read once, here)
         except NavigatorError as error:
@@ -123,7 +122,8 @@ class BaseApp(App[None], inherit_bindings=False):
     def _new_snapshot(self, snapshot: DeckSnapshot) -> None:
         self.snapshot = snapshot
         self._tell_screen(DeckSnapshotChanged(snapshot))
-        if not self.settled:
+        if not self._settling:
+            self._settling = True
             self.call_after_refresh(self._settle)
 
     def _store_failed(self, problem: str) -> None:

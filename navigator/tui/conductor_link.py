@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from navigator.actions.wire import NoConductor
 from navigator.config.paths import StatePaths
 from navigator.model.errors import NavigatorError
 from navigator.tui.deck_snapshot import LiveStatus, SwapProgress
@@ -109,8 +110,6 @@ class ConductorLink:
         if self._client is not None and self._client.connected:
             return await self._client.request(op, args or {})
         if op in ("conduct", "status"):
-            from navigator.actions.wire import NoConductor
-
             raise NoConductor("No conductor is running.", hint="ctrl+n starts one.")
         from navigator.actions.alone import act_alone
 

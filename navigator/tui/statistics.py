@@ -30,7 +30,11 @@ _PAUSE = 3.0
 
 
 class StatsScreen(NavScreen):
-    """The pages of `sheet.statistics`, counted again, in a thread, when the store has changed."""
+    """The pages of `sheet.statistics`, counted again, in a thread, when the store has changed.
+
+    Attributes:
+        counted: what each page counted, by its name; a page that was not counted yet is not in it.
+    """
 
     SCOPE = "stats"
     TITLE = "statistics"
@@ -40,7 +44,7 @@ class StatsScreen(NavScreen):
     def __init__(self) -> None:
         super().__init__()
         self._shown: StatisticsPage = PAGES[0]
-        self._counted: dict[str, tuple[Table, ...]] = {}
+        self.counted: dict[str, tuple[Table, ...]] = {}
         self._night: Account | None = None
         self._asked = -1
 
@@ -48,11 +52,6 @@ class StatsScreen(NavScreen):
         """The pages' names, and one page."""
         yield PieceLines(id="tabs")
         yield Page(self._lines, id="page")
-
-    @property
-    def counted(self) -> dict[str, tuple[Table, ...]]:
-        """What each page counted, by its name; a page that was not counted yet is not in it."""
-        return self._counted
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """The store has changed: count again, but not all the time."""
@@ -75,7 +74,7 @@ class StatsScreen(NavScreen):
                 except NavigatorError as error:
                     self.app.toast(str(error), "error")
                     return
-                self._counted = {**self._counted, page.name: found}
+                self.counted = {**self.counted, page.name: found}
                 self._redraw()
             await asyncio.sleep(max(_PAUSE, 10 * (time.monotonic() - began)))
 
@@ -93,9 +92,9 @@ class StatsScreen(NavScreen):
 
     def _lines(self, width: int) -> list[Line]:
         page = self._shown
-        if page.name not in self._counted:
+        if page.name not in self.counted:
             return [[], [("counting …", "muted")]]
-        lines = page_lines(self._counted[page.name], page.missing, width)
+        lines = page_lines(self.counted[page.name], page.missing, width)
         if page is PAGES[0] and self._night is not None:
             night = folded(self._night, max(19, self.size.height - 16), max(WIDTH, width))
             lines = [*table_lines(night, width), *lines]

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.models import Finding
 from navigator.model.states import FindingKind, Severity
-from navigator.tui.widgets.cells import Piece, clip, cropped, display, length, rows_needed
+from navigator.tui.widgets.cells import Piece, clip, cropped, display, length
 from navigator.tui.widgets.markdown import wrap_words
 
 Side = Literal["new", "old"]
@@ -210,58 +210,53 @@ def partners(lines: Sequence[DiffLine]) -> dict[int, int]:
 
 
 def build_rows(files: Sequence[FileDiff], placement: Placement, mode: Mode) -> Iterator[list[DiffRow]]:
-    """Every row of the view, in order: what stands above the hunks of a file, then the rows of each hunk."""
+    """Every row of the view, in order, in parts that end with a hunk."""
 
     def boxes(ref: LineRef) -> Iterator[DiffRow]:
         return (DiffRow(RowKind.BOX, *ref[:2], index) for index in placement.at.get(ref, ()))
 
-    yield [*boxes(LineRef())]
+    rows = [*boxes(LineRef())]
     noted = {ref[:2] for ref in placement.at if ref.line >= 0}
     for f, file in enumerate(files):
-        yield [DiffRow(RowKind.FILE, f), *boxes(LineRef(f))]
+        rows += [DiffRow(RowKind.FILE, f), *boxes(LineRef(f))]
         if not file.hunks:
-            yield [DiffRow(RowKind.TEXT, f)]
+            rows.append(DiffRow(RowKind.TEXT, f))
         for h, hunk in enumerate(file.hunks):
-            rows = [DiffRow(RowKind.HUNK, f, h), *boxes(LineRef(f, h))]
+            rows += [DiffRow(RowKind.HUNK, f, h), *boxes(LineRef(f, h))]
             if mode == "split":
                 kind = RowKind.PAIR
                 made = [DiffRow(kind, f, h, left, right) for left, right in pairs(hunk.lines)]
             else:
                 made = list(map(DiffRow, repeat(RowKind.LINE), repeat(f), repeat(h), range(len(hunk.lines))))
             if (f, h) not in noted:
-                yield rows + made
-                continue
+                rows += made
+                made = []
             for row in made:
                 rows.append(row)
                 for line in dict.fromkeys((row.a, row.b)):
                     rows += boxes(LineRef(f, h, line)) if line >= 0 else ()
             yield rows
+            rows = []
+    yield rows
 
 
 class Layout:
     """Rows with their heights: screen line ↔ row, and the places that navigation jumps to. `grow` takes in more of them.
 
     Args:
-        files: the diff.
-        parts: its rows, of no more than one hunk at a time (`build_rows`).
-        widths: cells for text on the left and right; equal when unified.
-        box_height: of the row of a finding or comment.
+        parts: the rows, as `build_rows` gives them.
+        heights: how many screen lines each row of a part takes.
     """
 
     def __init__(
-        self,
-        files: Sequence[FileDiff] = (),
-        parts: Iterable[list[DiffRow]] = (),
-        widths: tuple[int, int] = (1, 1),
-        box_height: Callable[[DiffRow], int] = lambda _: 1,
+        self, parts: Iterable[list[DiffRow]], heights: Callable[[Sequence[DiffRow]], Iterable[int]]
     ) -> None:
         self.rows: list[DiffRow] = []
         self.whole = False
-        self._files, self._parts, self._widths, self._box_height = files, iter(parts), widths, box_height
+        self._parts, self._heights = iter(parts), heights
         self._places: dict[RowKind, list[int]] = {kind: [] for kind in RowKind}
-        self.file_rows, self.hunk_rows, self.box_rows = (
-            self._places[kind] for kind in (RowKind.FILE, RowKind.HUNK, RowKind.BOX)
-        )
+        kinds = (RowKind.FILE, RowKind.HUNK, RowKind.BOX)
+        self.file_rows, self.hunk_rows, self.box_rows = (self._places[kind] for kind in kinds)
         self._tops = [0]
 
     @property
@@ -273,17 +268,11 @@ class Layout:
         """Stack at least so many rows more, or all there are."""
         wanted = len(self.rows) + by
         for part in self._parts:
-            start = len(self.rows)
-            heights = _wrapped(part, self._files, self._widths)
-            for index, row in enumerate(part):
-                if row[0] > RowKind.PAIR:
-                    self._places[row.kind].append(start + index)
-                    if row.kind == RowKind.FILE:
-                        heights[index] = 2 if start else 1
-                    elif row.kind == RowKind.BOX:
-                        heights[index] = self._box_height(row)
+            for index, row in enumerate(part, len(self.rows)):
+                if row[0] > RowKind.PAIR:  # few, where lines are many
+                    self._places[row.kind].append(index)
             self.rows += part
-            self._tops += accumulate(heights, initial=self._tops.pop())
+            self._tops += accumulate(self._heights(part), initial=self._tops.pop())
             if len(self.rows) >= wanted:
                 return
         self.whole = True
@@ -314,26 +303,6 @@ def row_of_line(layout: Layout, ref: LineRef) -> int | None:
         if row.kind in (RowKind.LINE, RowKind.PAIR) and ref.line in (row.a, row.b):
             return index
     return None
-
-
-def _wrapped(rows: Sequence[DiffRow], files: Sequence[FileDiff], widths: tuple[int, int]) -> list[int]:
-    """Heights of the rows of a hunk whose lines wrap; a unified line is measured as the right half, whose width is all there
-    is."""
-    lines = files[rows[-1].file].hunks[rows[-1].hunk].lines if rows and rows[-1].hunk >= 0 else ()
-    text = "".join([line.text for line in lines])
-    if text.isascii() and text.isprintable() and max([0, *(len(line.text) for line in lines)]) <= min(widths):
-        return [1] * len(rows)
-    heights = []
-    for row in rows:
-        height = 1
-        if row.kind <= RowKind.PAIR:
-            if row.kind == RowKind.LINE:
-                height = rows_needed(lines[row.a].text, widths[1])
-            else:
-                sides = ((row.a, widths[0]), (row.b, widths[1]))
-                height = max(rows_needed(lines[a].text, width) for a, width in sides if a >= 0)
-        heights.append(height)
-    return heights
 
 
 # Findings and comments as rows of prose: a bar, what kind of remark, the words, who said it.

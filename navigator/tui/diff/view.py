@@ -55,7 +55,7 @@ _StripKey = tuple[int, int, Cursor, bool]
 class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
     """Shows `FileDiff`s with findings and comments beside the lines they are about.
 
-    Fill it with `show`; everything untrusted becomes inert on its way to the screen.
+    Fill it with `show`; everything untrusted becomes inert on its way to the screen. `files` is the diff as it is shown.
     """
 
     DEFAULT_CSS = """
@@ -93,12 +93,12 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
     def __init__(self, *, mode: Mode = "unified", id: str | None = None) -> None:
         super().__init__(id=id)
         self.set_reactive(DiffView.mode, mode)
-        self._files: list[FileDiff] = []
+        self.files: Sequence[FileDiff] = ()
         self._findings: tuple[FindingNote, ...] = ()
         self._comments: tuple[LineComment, ...] = ()
         self._collapsed: set[str] = set()
         self._scene = Scene(())
-        self._shown = Layout()
+        self._shown = Layout((), lambda _: ())
         self._painter: Painter | None = None
         self._strips: LRUCache[_StripKey, Strip] = LRUCache(STRIPS)
         self._syntax = SyntaxStore()
@@ -123,7 +123,7 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         collapsed: Iterable[str] = (),
     ) -> None:
         """Show another diff, from its top. Keys of findings and comments are unique among both; some are `collapsed`."""
-        self._files = list(files)
+        self.files = tuple(files)
         self._findings, self._comments = tuple(findings), tuple(comments)
         self._collapsed = {*collapsed}
         self._scene = Scene(())
@@ -140,11 +140,6 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         self._findings, self._comments = tuple(findings), tuple(comments)
         self._keep_place()
 
-    def set_expanded(self, key: str, expanded: bool) -> None:
-        """Open or close one finding or comment."""
-        (self._collapsed.discard if expanded else self._collapsed.add)(key)
-        self._keep_place()
-
     def set_chosen(self, labels: Collection[str]) -> None:
         """Mark these hunks as chosen, and no others."""
         self._scene.chosen = frozenset(labels)
@@ -155,11 +150,6 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
     def chosen(self) -> frozenset[str]:
         """The labels that are marked as chosen."""
         return self._scene.chosen
-
-    @property
-    def files(self) -> Sequence[FileDiff]:
-        """The diff as it is shown."""
-        return tuple(self._files)
 
     @property
     def annotations(self) -> Sequence[Annotation]:
@@ -182,15 +172,14 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         return self._key_at(self._cursor)
 
     def _rebuild(self) -> None:
-        files, annotations = self._files, self.annotations
+        files, annotations = self.files, self.annotations
         placement = place(files, annotations)
         collapsed = {
             index for index, annotation in enumerate(annotations) if annotation.key in self._collapsed
         }
         self._scene = Scene(files, annotations, placement.elsewhere, collapsed, self.chosen)
         painter = self._repaint()
-        rows = build_rows(files, placement, self.mode)
-        self._shown = Layout(files, rows, painter.text_widths, painter.box_height)
+        self._shown = Layout(build_rows(files, placement, self.mode), painter.heights)
         self._shown.grow(AT_ONCE)
         if self._cursor:
             self._cursor = min(self._cursor, max(0, len(self._layout.rows) - 1))
@@ -524,13 +513,13 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
 
     def move_to(self, path: str, side: Side = "new", line: int | None = None) -> bool:
         """Put the cursor on a line, or on a file's header; False when the diff does not show it."""
-        index = find_file(self._files, path)
+        index = find_file(self.files, path)
         if index is None:
             return False
         if line is None:
             self._move(self._layout.file_rows[index])
             return True
-        ref = find_line(self._files, path, side, line)
+        ref = find_line(self.files, path, side, line)
         row = None if ref is None else row_of_line(self._layout, ref)
         if row is None:
             return False
@@ -553,7 +542,7 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
             case RowKind.BOX:
                 self._toggle(self.current_key)
             case RowKind.HUNK:
-                file = self._files[row.file]
+                file = self.files[row.file]
                 lines = (line.new for line in file.hunks[row.hunk].lines if line.new is not None)
                 self.post_message(self.ContextAsked(file.path, next(lines, None)))
             case RowKind.LINE | RowKind.PAIR:
@@ -566,11 +555,12 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         row = self._row
         if row is None or row.file < 0:
             return
-        labels = choices(self._files[row.file], row.file + 1)
+        labels = choices(self.files[row.file], row.file + 1)
         self.post_message(self.ChoiceAsked(labels if row.hunk < 0 else labels[row.hunk : row.hunk + 1]))
 
     def _toggle(self, key: str) -> None:
-        self.set_expanded(key, key in self._collapsed)
+        self._collapsed ^= {key}
+        self._keep_place()
 
     # The mouse
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widget import Widget
 
+from navigator.model.json_text import table
 from navigator.model.states import Role, TaskState
 from navigator.model.text import plural, safe_line
 from navigator.sheet.waiting import about, card_seconds
@@ -27,16 +28,7 @@ if TYPE_CHECKING:
     from navigator.config.settings import Settings
 
 
-_STYLES = {
-    "muted": "$muted",
-    "faint": "$faint",
-    "accent": "$accent",
-    "strong": "bold",
-    "good": "$success",
-    "bad": "$error",
-    "warn": "$warning",
-    "title": "bold",
-}
+_STYLES: dict[str, str] = table("navigator.tui", "themes.toml")["content"]
 
 
 def content_of(pieces: list[Piece]) -> Content:
