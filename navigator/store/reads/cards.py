@@ -433,9 +433,8 @@ class GlanceReads(CardReads):
 
     def places(self) -> list[tuple[int, str, str]]:
         """Number, name and path of every project, by name."""
-        return [
-            *map(tuple, self._all("SELECT id, name, path FROM projects WHERE removed = 0 ORDER BY name, id"))
-        ]
+        found = self._all("SELECT id, name, path FROM projects WHERE removed = 0 ORDER BY name, id")
+        return [(row["id"], row["name"], row["path"]) for row in found]
 
     def last_seq(self) -> int:
         """The newest event's number, 0 when nothing happened yet."""

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from rich.cells import cell_len
 
-from navigator.model.diff import DiffLine, FileDiff, Hunk
+from navigator.model.diff import DiffLine, FileDiff
 from navigator.model.models import Finding
 from navigator.model.states import FindingKind, Severity
 from navigator.tui.widgets.cells import Piece, clip, cropped, display, length
@@ -106,18 +106,13 @@ def find_line(files: Sequence[FileDiff], path: str, side: Side, number: int) -> 
     if file_index is None:
         return None
     for hunk_index, hunk in enumerate(files[file_index].hunks):
-        first, count = span_on(hunk, side)
-        if not first <= number < first + count:
+        span = (hunk.new_start, hunk.new_count) if side == "new" else (hunk.old_start, hunk.old_count)
+        if not span[0] <= number < sum(span):
             continue
         for line_index, line in enumerate(hunk.lines):
             if number_on(line, side) == number:
                 return LineRef(file_index, hunk_index, line_index)
     return None
-
-
-def span_on(hunk: Hunk, side: Side) -> tuple[int, int]:
-    """First line and number of lines of `hunk` on `side`."""
-    return (hunk.new_start, hunk.new_count) if side == "new" else (hunk.old_start, hunk.old_count)
 
 
 def place(files: Sequence[FileDiff], annotations: Iterable[Annotation]) -> Placement:

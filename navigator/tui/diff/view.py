@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -55,7 +55,8 @@ _StripKey = tuple[int, int, Cursor, bool]
 class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
     """Shows `FileDiff`s with findings and comments beside the lines they are about.
 
-    Fill it with `show`; everything untrusted becomes inert on its way to the screen. `files` is the diff as it is shown.
+    Fill it with `show`; everything untrusted becomes inert on its way to the screen. `files` is the diff as it is shown,
+    `collapsed` the keys of the findings and comments that are closed.
     """
 
     DEFAULT_CSS = """
@@ -96,7 +97,7 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         self.files: Sequence[FileDiff] = ()
         self._findings: tuple[FindingNote, ...] = ()
         self._comments: tuple[LineComment, ...] = ()
-        self._collapsed: set[str] = set()
+        self.collapsed: set[str] = set()
         self._scene = Scene(())
         self._shown = Layout((), lambda _: ())
         self._painter: Painter | None = None
@@ -125,7 +126,7 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         """Show another diff, from its top. Keys of findings and comments are unique among both; some are `collapsed`."""
         self.files = tuple(files)
         self._findings, self._comments = tuple(findings), tuple(comments)
-        self._collapsed = {*collapsed}
+        self.collapsed = {*collapsed}
         self._scene = Scene(())
         self._syntax.clear()
         self._cursor = 0
@@ -157,11 +158,6 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         return (*self._findings, *self._comments)
 
     @property
-    def expanded(self) -> Mapping[str, bool]:
-        """By key, whether each finding and comment is open."""
-        return {annotation.key: annotation.key not in self._collapsed for annotation in self.annotations}
-
-    @property
     def at_end(self) -> bool:
         """Whether the last line is on the screen."""
         return self._shown.whole and round(self.scroll_y) + self._page >= self._shown.total
@@ -175,7 +171,7 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         files, annotations = self.files, self.annotations
         placement = place(files, annotations)
         collapsed = {
-            index for index, annotation in enumerate(annotations) if annotation.key in self._collapsed
+            index for index, annotation in enumerate(annotations) if annotation.key in self.collapsed
         }
         self._scene = Scene(files, annotations, placement.elsewhere, collapsed, self.chosen)
         painter = self._repaint()
@@ -559,7 +555,7 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         self.post_message(self.ChoiceAsked(labels if row.hunk < 0 else labels[row.hunk : row.hunk + 1]))
 
     def _toggle(self, key: str) -> None:
-        self._collapsed ^= {key}
+        self.collapsed ^= {key}
         self._keep_place()
 
     # The mouse

@@ -126,15 +126,15 @@ async def test_remarks_open_and_close_and_change_while_the_place_is_kept() -> No
     async with app.run_test(size=(80, 24)) as pilot:
         view = await settle(pilot)
         await pilot.click(view, offset=(20, 1), times=2)
-        assert view.current_key == "task" and view.expanded["task"] is False
+        assert view.current_key == "task" and "task" in view.collapsed
         await pilot.press("enter")
         assert go_to_finding(view, "major")
         await pilot.press("enter")
-        assert view.expanded["major"] is False and view.current_key == "major"
+        assert "major" in view.collapsed and view.current_key == "major"
         assert any("▸ ● major  sum() of an empty list" in line for line in screen_text(view))
         assert not any("happens when" in line for line in screen_text(view))
         await pilot.press("k", "enter")
-        assert view.expanded["major"] is True
+        assert "major" not in view.collapsed
         assert go_to_finding(view, "absent") is False
 
         view.move_to(TOTALS, "new", 50)  # more context is asked for at the header of a hunk
