@@ -172,9 +172,9 @@ BUDGETS = {
     "journey": 5_285,
     "actions": 2_285,
     "engine": 2_025,
-    "tui": 6_810,
+    "tui": 6_830,
     "cli": 4_205,
-    "store": 2_845,
+    "store": 2_850,
     "lab": 2_805,
     "sandbox": 2_140,
     "swap": 2_295,
@@ -189,7 +189,7 @@ BUDGETS = {
     "setup": 1_115,
     "agents": 1_105,
     "schedule": 950,
-    "config": 810,
+    "config": 800,
     "landing": 810,
     "exam": 1_610,
     "process": 535,
@@ -236,11 +236,13 @@ def test_a_public_class_has_a_name_of_its_own_and_a_helper_nearly_so() -> None:
 
 
 def test_no_package_outgrows_its_budget() -> None:
-    lines = Counter[str]()
-    for path in (ROOT / "navigator").rglob("*.py"):
+    lines, files = Counter[str](), list((ROOT / "navigator").rglob("*.py"))
+    for path in files:
         lines[path.relative_to(ROOT / "navigator").parts[0]] += code_lines(path.read_text(encoding="utf-8"))
     over = {package: count for package, count in lines.items() if count > BUDGETS.get(package, 10)}
     assert over == {}
+    assert lines.total() <= 50_000
+    assert len(files) <= 340
 
 
 SHAPED = (

@@ -68,7 +68,9 @@ class BaseApp(App[None], inherit_bindings=False):
         self.prefs = Prefs(paths.root)
         self.snapshot = DeckSnapshot()
         self.feed = DataFeed(paths, self._new_snapshot, self._store_failed)
-        self.link = ConductorLink(paths, self._event, self._live_changed, time_scale=time_scale)
+        self.link = ConductorLink(
+            paths, lambda _: self.feed.poke(), self._live_changed, time_scale=time_scale
+        )
         self.then = ""
         self.failed: NavigatorError | None = None
         self.last_decided: tuple[str, ...] = ()
@@ -132,9 +134,6 @@ class BaseApp(App[None], inherit_bindings=False):
             self.snapshot if self.feed.checked else DeckSnapshot()
         )  # no rows of a store that is not the one meant
         self._new_snapshot(replace(known, problem=problem))
-
-    def _event(self, event: dict[str, Any]) -> None:
-        self.feed.poke()
 
     def _live_changed(self) -> None:
         self._tell_screen(LiveChanged(self.link.live))

@@ -124,17 +124,14 @@ class ComposeScreen(NavScreen):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Keep what is typed."""
         if self._restored:
-            self._keep()
-
-    def _keep(self) -> None:
-        self.app.drafts.keep(DRAFT_KEY, self.sheet.draft())
+            self.app.drafts.keep(DRAFT_KEY, self.sheet.draft())
 
     def _change(self, **fields: object) -> None:
         """Another kind, other projects, other files."""
         self._sheet = self._sheet.model_copy(update=fields)
         self._redraw()
         if self._restored:
-            self._keep()
+            self.app.drafts.keep(DRAFT_KEY, self.sheet.draft())
         self._look()
 
     def _redraw(self) -> None:

@@ -56,10 +56,7 @@ class StatsScreen(NavScreen):
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """The store has changed: count again, but not all the time."""
         if snapshot.loaded and not any(w.group == "count" and not w.is_finished for w in self.workers):
-            self._count()
-
-    def _count(self) -> None:
-        begin(self, self._gather, group="count", exclusive=True)
+            begin(self, self._gather, group="count", exclusive=True)
 
     async def _gather(self) -> None:
         """Count every page, the one that is shown first, until there is nothing new."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.journey import conftest as journey
-from tests.journey.room import Room
-from tests.journey.scripted_models import Models
+from tests.journey.room import Room, saying
+from tests.journey.scripted_models import Models, approval, objection
 from tests.journey.support import hurry
 from tests.sandbox.support import no_sandbox
 
@@ -49,4 +48,7 @@ def configure(room: Room, more: str = "", named: str = "", **env: str) -> None:
     room.config.write_text(room.models.settings + section, encoding="utf-8")
 
 
-Configure = Callable[..., None]
+def object_first(room: Room, times: int) -> None:
+    """Have the reviewer ask for so many revisions, and approve what comes then."""
+    objections = [approval(findings=[objection("return x * 2")], verdict="REVISE")] * times
+    room.models.read = saying(*objections, approval(addressed=[{"number": 1, "how": "fixed"}]))

@@ -47,16 +47,14 @@ def tool(session: str, number: int, kind: str, path: str) -> None:
     write({"method": "session/update", "params": {"sessionId": session, "update": update}})
 
 
-def ask(messages: list[dict[str, str]], *, stream: bool = True, **more: Any) -> str:
-    """The model's answer, streamed or whole."""
-    body = json.dumps({"model": "whatever", "messages": messages, "stream": stream, **more}).encode()
+def ask(messages: list[dict[str, str]], **more: Any) -> str:
+    """The model's answer."""
+    body = json.dumps({"model": "whatever", "messages": messages, "stream": True, **more}).encode()
     request = urllib.request.Request(
         f"{os.environ['OPENAI_BASE_URL']}/chat/completions", body, {"content-type": "application/json"}
     )
     with urllib.request.urlopen(request) as answer:
         raw = answer.read().decode()
-    if not stream:
-        return str(json.loads(raw)["choices"][0]["message"]["content"])
     text = ""
     for line in raw.splitlines():
         if line.startswith("data: {"):
@@ -179,7 +177,7 @@ def behave(how: str, session: str, text: str) -> str:
         return "end_turn"
     for number in range(int((re.search(r"ASK=(\d+)", text) or [0, 1])[1])):
         tool(session, number, "read", f"{Path.cwd()}/app.py")
-        ask([{"role": "user", "content": f"question {number} of {text[:400]}"}], stream=True)
+        ask([{"role": "user", "content": f"question {number} of {text[:400]}"}])
     edit()
     if "reviewer" not in text and (victim := re.search(r"VICTIM=(\S+)", text)):
         shape_home(how, victim[1])
@@ -200,10 +198,9 @@ def behave(how: str, session: str, text: str) -> str:
     if how == "commit":
         subprocess.run(["git", "commit", "-qam", "mine"], check=True)
         Path("new.py").write_text("NEW = 1\n")
-    if how == "broken" and "cannot be taken" not in text:
-        Path("app.py").write_text("def double(x:\n")
-    if how == "broken" and "cannot be taken" in text:
-        Path("app.py").write_text("def double(x):\n    return x * 2\n")
+    if how == "broken":
+        whole = "):\n    return x * 2" if "cannot be taken" in text else ":"
+        Path("app.py").write_text(f"def double(x{whole}\n")
     if "reviewer" in text and os.environ.get("VIBE_HOME"):
         config = Path(os.environ["VIBE_HOME"]) / "config.toml"
         try:

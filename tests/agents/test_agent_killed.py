@@ -15,7 +15,6 @@ import pytest
 from navigator.model.states import TaskState
 from tests.agents.conftest import install
 from tests.agents.test_misbehaving import left_of
-from tests.journey.killed_at import KILLED_AT
 from tests.journey.room import CODE, text_of
 from tests.journey.scripted_models import Messages, Models, speaking
 from tests.journey.support import Desk, make_repository
@@ -50,16 +49,15 @@ def test_no_answer_is_asked_for_twice_and_nothing_is_left(tmp_path: Path) -> Non
             desk.read("task", "add", "code", f"Make double() multiply ASK={QUESTIONS} number {tasks}")
             tasks += 1
             for _ in range(chance.randint(2, 6)):
-                words = ("soon", str(chance.randint(0, 60)), str(chance.randint(4, 4 + 2 * QUESTIONS)))
-                child = desk.python(KILLED_AT, *words, "run", "--until", "idle", "--json")
-                child.communicate(timeout=120)
-                killed += child.returncode == -9
+                delay, count = chance.randint(0, 60), chance.randint(4, 4 + 2 * QUESTIONS)
+                died, _ = desk.killed_at("soon", delay, count, "run", "--until", "idle", "--json")
+                killed += died
                 strays += settled(tmp_path)
                 now = runs(desk)
-                if now - before or child.returncode != -9:
+                if now - before or not died:
                     # It came as far as starting an agent, or to its end: what the one before left is gone.
                     assert not before & now
-                assert child.returncode == -9 or not now
+                assert died or not now
                 before = now
         desk.read("run", "--until", "idle", "--json")
         assert left_of(tmp_path) == []

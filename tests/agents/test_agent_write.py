@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
-from typing import Any
 
 from navigator.actions.registry import perform
 from navigator.agents.session import try_agent
@@ -14,9 +12,10 @@ from navigator.engine.conductor import Conductor
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Proposal
 from navigator.model.states import TaskState
+from tests.agents.conftest import object_first
 from tests.agents.test_misbehaving import left
 from tests.journey.room import Room
-from tests.journey.scripted_models import Messages, approval, objection
+from tests.journey.scripted_models import Messages
 from tests.journey.support import commits_of_proposals, git
 
 
@@ -42,7 +41,7 @@ def test_the_edited_copy_becomes_a_proposal_and_lands(room: Room) -> None:
 
 
 def test_a_revision_is_a_new_session_that_is_told_everything(room: Room) -> None:
-    object_once(room)
+    object_first(room, 1)
     task = room.queue("Make double() multiply ASK=1")
     room.work()
     first, second = room.read().agent_turns(task)
@@ -81,13 +80,6 @@ def test_what_tools_leave_behind_is_no_part_of_the_change(room: Room) -> None:
 def test_doctor_starts_the_agent_and_asks_the_model_nothing(room: Room) -> None:
     assert asyncio.run(try_agent(load_settings(room.config))) == "scripted 1.0"
     assert room.models.written == [] and left(room) == []
-
-
-def object_once(room: Room) -> None:
-    """Have the reviewer ask for one revision, and approve it."""
-    said: dict[str, Any] = {"findings": [objection("return x * 2")], "verdict": "REVISE"}
-    answers = iter([json.dumps({"summary": "No.", "addressed": [], **said})])
-    room.models.read = lambda messages: next(answers, approval(addressed=[{"number": 1, "how": "fixed"}]))
 
 
 def blob(room: Room, proposal: Proposal) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +15,9 @@ from navigator.engine import conductor as conducting
 from navigator.engine.acting import request
 from navigator.model.models import Proposal, Task
 from navigator.model.states import TaskState
-from tests.agents.conftest import configure
+from tests.agents.conftest import configure, object_first
 from tests.journey.room import CODE, Room
-from tests.journey.scripted_models import approval, objection
-from tests.journey.support import PATIENCE, git
+from tests.journey.support import PATIENCE, git, running
 
 
 def left(room: Room) -> list[str]:
@@ -30,16 +28,7 @@ def left(room: Room) -> list[str]:
 
 def left_of(folder: Path) -> list[str]:
     """Sandboxes that still run something of `folder`."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes().decode("utf-8", "replace")
-            except OSError:
-                continue
-            if str(folder) in words and "bwrap" in words:
-                found.append(words.replace("\0", " "))
-    return found
+    return [words for _, words in running(str(folder)) if str(folder) in words and "bwrap" in words]
 
 
 class Asker(threading.Thread):
@@ -80,25 +69,17 @@ def test_what_the_sandbox_makes_harmless(room: Room) -> None:
     for word, (task, proposal) in found.items():
         assert task.state is TaskState.AWAITING_APPROVAL, (word, task.reason)
         assert "x * 2" in files_of(room, proposal)["app.py"], word
-    outside = found["outside"][1]
-    assert outside is not None
-    assert outside.summary.count("Read-only file system") == 2
+    outside, network = (getattr(found[word][1], "summary", "") for word in ("outside", "network"))
+    assert outside.count("Read-only file system") == 2
     # The sandbox's own /tmp takes what it is given, and is gone with it.
-    assert "/tmp/fine written" in outside.summary
+    assert "/tmp/fine written" in outside
     assert not Path("/tmp/fine").exists()
-    assert sorted(path.name for path in room.config.parent.iterdir()) == [
-        "code",
-        "config.toml",
-        "state",
-        "tools",
-    ]
+    assert {path.name for path in room.config.parent.iterdir()} == {"code", "config.toml", "state", "tools"}
     # Its own commit is no hiding place, nor are exclude rules in its .git; what that names as a program was not run.
     assert set(files_of(room, found["commit"][1])) == {"app.py", "new.py"}
     assert set(files_of(room, found["git"][1])) == {"app.py"}
     assert not Path("/tmp/ran").exists()
-    network = found["network"][1]
-    assert network is not None
-    assert "Network is unreachable; [Errno 111] Connection refused; reached; 404; 404" in network.summary
+    assert "Network is unreachable; [Errno 111] Connection refused; reached; 404; 404" in network
     (turn,) = room.read().agent_turns(found["network"][0].id)
     assert turn.refused == 2
     assert git(room.repository, "status", "--porcelain", "--ignored") == before
@@ -131,11 +112,7 @@ def test_a_home_that_the_agent_shaped_is_gone_before_the_next_run(room: Room) ->
     victim = room.config.parent / "victim"
     victim.mkdir()
     (victim / "config.toml").write_text("the user's")
-    revise = {"addressed": [], "findings": [objection("return x * 2")], "verdict": "REVISE"}
-    first = [json.dumps({"summary": "No.", **revise})] * 2
-    room.models.read = lambda messages: (
-        first.pop() if first else approval(addressed=[{"number": 1, "how": "fixed"}])
-    )
+    object_first(room, 2)
     for how in ("filelink", "sealed"):
         room.queue(f"Make double() multiply ASK=0 BEHAVE={how} VICTIM={victim}")
     room.work()
@@ -154,9 +131,7 @@ def test_pipes_in_the_place_of_ignore_files_hold_nothing_up(room: Room) -> None:
     assert left(room) == []
 
 
-def test_limits_end_an_agent_and_the_reason_names_the_limit_and_an_honest_one_ends_as_if_alone(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_limits_end_an_agent_and_no_other_one(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     usual = agent_session.limits_of
     monkeypatch.setattr(agent_session, "limits_of", lambda settings: replace(usual(settings), processes=40))
     monkeypatch.setattr(AgentSettings, "disk_mb", 64)
@@ -185,33 +160,24 @@ def test_limits_end_an_agent_and_the_reason_names_the_limit_and_an_honest_one_en
     assert left(room) == []
 
 
-@pytest.mark.parametrize(
-    ("how", "words"),
-    [
+def test_an_agent_that_cannot_begin_leaves_the_task_queued_and_says_why(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conducting, "GIVE_UP_AFTER", 1)
+    task = room.queue()
+    for how, words in (
         ("login", "The agent asks for a login: Authentication required"),
         ("dead", "The agent ended with exit status 3. It wrote: no such model"),
         ("new", "The agent speaks version 2 of the Agent Client Protocol, not 1."),
-        ("mute", "The agent opened no session within 3 s."),
-    ],
-)
-def test_an_agent_that_cannot_begin_leaves_the_task_queued_and_says_why(
-    room: Room, monkeypatch: pytest.MonkeyPatch, how: str, words: str
-) -> None:
-    monkeypatch.setattr(conducting, "GIVE_UP_AFTER", 1)
-    monkeypatch.setattr(agent_session, "START_SECONDS", 3.0)
-    configure(room, AGENT=how)
-    task = room.queue()
-    session = room.work()
-    assert room.task(task).state is TaskState.QUEUED
-    assert words in str(session)
-    assert room.read().agent_turns(task) == []
-    assert left(room) == []
-
-
-def test_a_program_that_is_not_there(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conducting, "GIVE_UP_AFTER", 1)
-    room.config.write_text(room.models.settings + '[generator.agent]\ncommand = ["no-such-agent"]\n')
-    task = room.queue()
-    assert "no-such-agent was not found" in str(room.work())
-    assert room.task(task).state is TaskState.QUEUED
-    assert left(room) == []
+        ("mute", "The agent opened no session within 1 s."),
+        ("", "no-such-agent was not found"),
+    ):
+        if how == "mute":
+            monkeypatch.setattr(agent_session, "START_SECONDS", 1.0)
+        configure(room, AGENT=how)
+        if not how:
+            room.config.write_text(room.models.settings + '[generator.agent]\ncommand = ["no-such-agent"]\n')
+        assert words in str(room.work())
+        assert room.task(task).state is TaskState.QUEUED
+        assert room.read().agent_turns(task) == []
+        assert left(room) == []

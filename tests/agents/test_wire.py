@@ -11,12 +11,8 @@ from hypothesis import strategies as st
 
 from navigator.agents.acp import AgentFailed, AgentPipes, grant
 from navigator.agents.forwarder import BadRequest, digest_of, read_request
+from tests.journey.answers import JSON_VALUES as JSON
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=8,
-)
 UPDATES = st.fixed_dictionaries(
     {},
     optional={

@@ -12,9 +12,9 @@ import pytest
 
 from navigator.exam.blame import WEEKS
 from navigator.model.models import Finding, Review
-from navigator.model.states import Criterion, FindingKind, Role, Severity, Verdict
-from tests.cli.conftest import Command
+from navigator.model.states import Role, Severity, Verdict
 from tests.git.world import fingerprint
+from tests.journey.answers import grounded
 from tests.journey.landing_bench import LandingBench
 from tests.journey.room import Room
 from tests.journey.scripted_models import Models, approval, objection, speaking
@@ -25,19 +25,11 @@ CODE = {0: "d0/f.txt", 1: "n1/made/new.txt", 3: "d3/f.txt", 4: "d4/f.txt"}
 
 
 def finding(path: str, quote: str = "2", **more: object) -> Finding:
-    return Finding.model_validate(
-        {
-            "kind": FindingKind.WRONG,
-            "path": path,
-            "line": 2,
-            "quote": quote,
-            "severity": Severity.MAJOR,
-            "criterion": Criterion.CORRECTNESS,
-            "message": "Two is no number here.",
-            "anchored": True,
-            **more,
-        }
-    )
+    return grounded(path=path, line=2, quote=quote, **more)
+
+
+def approving(*findings: Finding) -> Review:
+    return Review(role=Role.REVIEWER, verdict=Verdict.APPROVE, model="scripted/reader", findings=findings)
 
 
 @pytest.fixture
@@ -47,14 +39,8 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LandingBench:
     with made.world() as world, world.store.transaction() as tx:
         for number, path in CODE.items():
             quote = "2" if number != 4 else "something else"
-            nit = finding(path, severity=Severity.NIT)
-            read = Review(
-                role=Role.REVIEWER,
-                verdict=Verdict.APPROVE,
-                model="scripted/reader",
-                findings=(nit, finding(path, quote)),
-            )
-            tx.add_review(made.waiting[number], read)
+            findings = (finding(path, severity=Severity.NIT), finding(path, quote))
+            tx.add_review(made.waiting[number], approving(*findings))
     for identifier in made.waiting:
         made.approve(identifier)
     return made
@@ -101,10 +87,10 @@ def test_a_line_is_fixed_changed_kept_or_not_known(bench: LandingBench) -> None:
     (bench.repository / "d3/f.txt").unlink()
     gone = commit(bench, "d4/f.txt", "one\n2\nthree\nfour\n", "[bold]Fix[/bold] \x1b[31m a bug; rm -rf ~")
     assert seen(bench)[four] == ("fixed", gone)
-    told = bench.desk.json("stats", "reviewer")["afterlife"]
+    told = json.loads(bench.desk.read("stats", "reviewer", "--json"))["afterlife"]
     every = told["rows"][0]
     assert (every["fixed"]["k"], every["changed"]["k"], every["fixed"]["n"], told["unknown"]) == (2, 1, 3, 1)
-    shown = bench.desk.run("stats", "reviewer").stdout.decode()
+    shown = bench.desk.read("stats", "reviewer")
     assert "\x1b" not in shown
     assert "a fix changed the line 2 of 3, another commit did 1 of 3" in " ".join(shown.split())
 
@@ -112,19 +98,14 @@ def test_a_line_is_fixed_changed_kept_or_not_known(bench: LandingBench) -> None:
 def test_where_no_line_is_known_there_is_no_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=1)
     with bench.world() as world, world.store.transaction() as tx:
-        read = Review(
-            role=Role.REVIEWER, verdict=Verdict.APPROVE, model="scripted/reader", findings=(finding(CODE[0]),)
-        )
-        tx.add_review(bench.waiting[0], read)
+        tx.add_review(bench.waiting[0], approving(finding(CODE[0])))
     bench.approve(bench.waiting[0])
     bench.act("reverts.look")
-    told = bench.desk.run("stats", "reviewer").stdout.decode()
+    told = bench.desk.read("stats", "reviewer")
     assert "1 not known: not on the base" in told
 
 
-def test_findings_on_existing_commits_are_looked_at_and_grouped_by_what_you_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_findings_on_existing_commits_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hurry(monkeypatch)
     models = Models(lambda messages: approval())
     models.read = lambda messages: approval(findings=[objection("    return x * 3")], verdict="REVISE")
@@ -139,6 +120,6 @@ def test_findings_on_existing_commits_are_looked_at_and_grouped_by_what_you_said
                 room.work()
                 room.act("finding.judge", proposal="P1", number=1, judgement="wrong")
     room.act("reverts.look")
-    told = Command(room.paths.root, room.config).run("stats", "reviewer", "--json").stdout
+    told = room.desk.read("stats", "reviewer", "--json")
     (_, row) = json.loads(told)["afterlife"]["rows"]
     assert (row["judged"], row["fixed"]["k"]) == ("wrong", 1)

@@ -7,14 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.git.facts import (
-    NoCommit,
-    NotARepository,
-    UnsafeOwner,
-    read_base,
-    read_facts,
-    resolve_base,
-)
+from navigator.git.facts import NoCommit, NotARepository, UnsafeOwner, read_base, read_facts, resolve_base
 from navigator.git.snapshot import uncommitted_paths
 from tests.git.world import World, commit, git, make_repo
 
@@ -30,9 +23,8 @@ def test_a_repository_of_another_user_needs_the_users_own_trust(repo: Path) -> N
     for place in (repo, *repo.rglob("*")):
         os.chown(place, 12345, 12345)
     # What the repository says of itself grants nothing.
-    (repo / ".git" / "config").write_text(
-        (repo / ".git" / "config").read_text() + "[safe]\n\tdirectory = *\n"
-    )
+    config = repo / ".git" / "config"
+    config.write_text(config.read_text() + "[safe]\n\tdirectory = *\n")
     with pytest.raises(UnsafeOwner) as refusal:
         read_facts(repo)
     assert str(repo) in refusal.value.hint
@@ -99,9 +91,7 @@ def test_the_root_commit_names_the_history(world: World, tmp_path: Path) -> None
     commit(world.repo, {"x": b"x\n"})
     git(tmp_path, "clone", "-q", str(world.repo), "copy")
     assert read_facts(tmp_path / "copy").root_commit == root
-    assert (
-        make_repo(tmp_path / "unlike", {"z": b"z\n"}) and read_facts(tmp_path / "unlike").root_commit != root
-    )
+    assert read_facts(make_repo(tmp_path / "unlike", {"z": b"z\n"})).root_commit != root
 
 
 def test_replaced_objects_are_read_as_they_are(world: World) -> None:

@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hypothesis import strategies as st
+
 from navigator.journey.prompts.blocks import with_labels
 from navigator.journey.reviewing.grounding import Shown
 from navigator.model.diff import FileDiff
-from navigator.model.states import Verdict
+from navigator.model.models import Finding
+from navigator.model.states import Criterion, FindingKind, Severity, Verdict
 from tests.git.differing import difference
 
 APPROVE, REVISE, UNREVIEWED = Verdict.APPROVE, Verdict.REVISE, Verdict.UNREVIEWED
@@ -59,6 +62,19 @@ def finding(**changes: Any) -> dict[str, Any]:
         "severity": "major",
     } | changes
     return {name: value for name, value in whole.items() if value is not None}
+
+
+def grounded(**fields: Any) -> Finding:
+    """A finding that stands on what was shown."""
+    usual = {"kind": FindingKind.WRONG, "severity": Severity.MAJOR, "criterion": Criterion.CORRECTNESS}
+    return Finding(**(usual | {"message": "It is wrong.", "anchored": True} | fields))
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
 
 
 def answer(*findings: Any, verdict: Any = "REVISE", **fields: Any) -> str:

@@ -1,4 +1,6 @@
-"""Run `navigator WORDS` and die by SIGKILL at one chosen moment: `killed_at.py MOMENT COUNT WORDS…`.
+"""Run `navigator WORDS` and die by SIGKILL at one chosen moment: `killed_at.py MOMENT WHAT COUNT WORDS…`.
+
+Without arguments it does so for each line that it reads, in a fork of itself: everything is imported already.
 
 Moments, the COUNT-th of which is the last thing the process does:
     soon DELAY          an event of any kind was committed, and DELAY milliseconds went by
@@ -15,10 +17,14 @@ Moments, the COUNT-th of which is the last thing the process does:
 from __future__ import annotations
 
 import importlib
+import json
 import os
+import random
 import signal
 import sys
+import tempfile
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,6 +34,7 @@ from navigator.cli.main import main
 from navigator.engine.server import SocketServer
 from navigator.git import runner
 from navigator.journey import land
+from navigator.store import database
 from navigator.store.writes.writer import Store, Transaction
 
 KILLED_AT = __file__
@@ -155,8 +162,8 @@ def die_with_every_git() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-if __name__ == "__main__":
-    moment, what, count, *words = sys.argv[1:]
+def run(moment: str, what: str, count: str, *words: str) -> None:
+    """The command, to its end or to the moment."""
     coming = threading.Event()
     if moment in ("soon", "whole"):
         end = die_with_every_git if moment == "whole" else die
@@ -172,3 +179,47 @@ if __name__ == "__main__":
     finally:
         if coming.is_set():
             signal.pause()  # however fast the session was: death comes
+
+
+def forked(asked: dict[str, Any]) -> None:
+    """One command as a process that was started anew: its environment, its output, its chance."""
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    tempfile.tempdir = None
+    random.seed()
+    written = os.open(asked["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    for number, opened in enumerate((os.open(os.devnull, os.O_RDONLY), written, written)):
+        os.dup2(opened, number)
+    try:
+        run(*asked["words"])
+    except SystemExit as ended:
+        os._exit(ended.code if isinstance(ended.code, int) else int(ended.code is not None))
+    except BaseException:  # noqa: BLE001 - as at the end of a process of its own
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+
+def serve() -> None:
+    """Fork for each line of standard input; answer with how it ended."""
+    database.SYNCHRONOUS = (
+        "OFF"  # a process dies, not the machine: what was committed is there without waiting
+    )
+    for name in (
+        "cli.decide",
+        "cli.run",
+        "cli.session",
+        "cli.proposals",
+        "engine.conductor",
+        "journey.review",
+    ):
+        importlib.import_module(f"navigator.{name}")
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            forked(json.loads(line))
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+if __name__ == "__main__":
+    run(*sys.argv[1:]) if sys.argv[1:] else serve()

@@ -8,7 +8,7 @@ import pytest
 
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Project
-from navigator.model.states import Rung, Verdict
+from navigator.model.states import LandingState, Rung, Verdict
 from tests.journey.room import Bench
 from tests.journey.splitting import propose
 from tests.journey.support import commits_of_proposals, git
@@ -54,6 +54,10 @@ class LandingBench(Bench):
         git(self.repository, "update-index", "--refresh")
         with self.desk.reading() as store:
             assert store.journal_pending() == []
+
+    def landing_of(self, identifier: str) -> LandingState | None:
+        landing = self.proposal(identifier).landing
+        return landing and landing.state
 
     def landed(self, identifier: str) -> int:
         """How many commits on any branch carry the proposal."""

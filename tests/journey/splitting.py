@@ -13,8 +13,9 @@ from navigator.checks.policy import check_policy
 from navigator.git.private import FileChange
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.write import check
-from navigator.model.models import AppliedEdit, Finding, Project, Proposal, Review, Task
-from navigator.model.states import Criterion, FindingKind, Role, Rung, Severity, TaskState, Verdict
+from navigator.model.models import AppliedEdit, Project, Proposal, Review, Task
+from navigator.model.states import Role, Rung, TaskState, Verdict
+from tests.journey.answers import grounded
 from tests.journey.room import Bench
 from tests.journey.support import git
 
@@ -127,25 +128,10 @@ def propose(
         private.keep(f"{task.id}-{task.attempt}-0", tree, base)
         for state in (TaskState.AWAITING_REVIEW, TaskState.REVIEWING):
             tx.set_task_state(task.id, state)
-        review = Review(
-            role=Role.REVIEWER, verdict=verdict, model="scripted/reader", findings=_findings(verdict)
-        )
-        tx.add_review(made.id, review)
+        five = grounded(hunk="H3", message="five is no number")
+        findings = () if verdict is Verdict.APPROVE else (five,)
+        said = Review(role=Role.REVIEWER, verdict=verdict, model="scripted/reader", findings=findings)
+        tx.add_review(made.id, said)
         tx.end_call(tx.begin_call(Role.GENERATOR, task.id, task.attempt, 0, "generate"))
         tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)
     return made.id
-
-
-def _findings(verdict: Verdict) -> tuple[Finding, ...]:
-    if verdict is Verdict.APPROVE:
-        return ()
-    return (
-        Finding(
-            kind=FindingKind.WRONG,
-            hunk="H3",
-            severity=Severity.MAJOR,
-            criterion=Criterion.CORRECTNESS,
-            message="five is no number",
-            anchored=True,
-        ),
-    )

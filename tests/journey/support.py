@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.swap.strategies.rehearsal import MODULE_VARIABLE
 from tests.git.world import write
+from tests.journey.killed_at import GIT_DIED, KILLED_AT
 
 REHEARSAL = """
 [generator]
@@ -54,6 +57,13 @@ def why_left_out(reader: Reader, proposal: str, confirmed: tuple[str, ...] = ())
     """Why a batch approval leaves out a proposal that was looked at; "" where it covers it."""
     mark = left_out(*reader.cards_about([proposal]), confirmed, unseen=True)
     return mark.words if mark else ""
+
+
+@cache
+def _forks() -> subprocess.Popen[str]:
+    """`killed_at.py`, which forks as often as it is asked; it ends with this process."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, KILLED_AT], stdin=pipe, stdout=pipe, text=True)
 
 
 @dataclass(frozen=True)
@@ -98,6 +108,24 @@ class Desk:
         """Begin a Python process in the desk's environment."""
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         return subprocess.Popen([sys.executable, *words], env=self.environment, **(pipes | options))
+
+    def killed_at(self, moment: str, what: object, count: int, *words: str) -> tuple[bool, str]:
+        """`navigator WORDS`, killed at the moment of `killed_at.py`; whether it came to it, and what it printed."""
+        output = self.root.with_name("printed")
+        asked = {
+            "words": (moment, str(what), str(count), *words),
+            "environment": self.environment,
+            "output": str(output),
+        }
+        forks = _forks()
+        assert forks.stdin is not None and forks.stdout is not None
+        forks.stdin.write(json.dumps(asked) + "\n")
+        forks.stdin.flush()
+        code = int(forks.stdout.readline())
+        printed = output.read_text("utf-8", "replace")
+        died = code == -signal.SIGKILL or GIT_DIED in printed
+        assert died or code == 0, f"{asked['words']} -> {code}\n{printed[-6000:]}"
+        return died, printed
 
     def run(self, *words: str, codes: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[bytes]:
         """`navigator WORDS` to its end; its exit code must be one of `codes`."""
@@ -183,6 +211,22 @@ def toml_of(tasks: Iterable[Mapping[str, Any]]) -> str:
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     """Names that came, went or changed."""
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+
+
+def running(mark: str) -> list[tuple[int, str]]:
+    """The parent and the command line of each other process with this text in its arguments or its environment."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it ended meanwhile
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            words = environment = (
+                (entry / "cmdline").read_bytes().decode("utf-8", "replace").replace("\0", " ")
+            )
+            with suppress(OSError):  # it is another user's
+                environment += (entry / "environ").read_bytes().decode("utf-8", "replace")
+            if mark in environment and entry.name != str(os.getpid()):
+                found.append((parent, words))
+    return found
 
 
 def commits_of_proposals(repository: Path) -> list[str]:

@@ -84,26 +84,20 @@ def test_a_prompt_is_used_for_what_it_was_made_of_and_for_nothing_else(
         assert again.prompted.messages == gathered.prompted.messages
 
 
-def test_a_session_says_when_it_reviews_reads_each_proposal_once_and_keeps_how_sure_the_writer_was(
+def test_a_session_says_when_it_reviews_and_prepares_each_review_once(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned: list[str] = []
     plain = review.plan_review
-    monkeypatch.setattr(
-        review,
-        "plan_review",
-        lambda subject, deps: planned.append(subject.proposal.id) or plain(subject, deps),
-    )
-    taken: list[object] = []
 
-    class Noted(dict[Any, Any]):
-        def pop(self, *key: Any) -> Any:
-            taken.append(super().pop(*key))
-            return taken[-1]
+    def plan_review(subject: Any, deps: Any) -> Any:
+        planned.append(subject.proposal.id)
+        return plain(subject, deps)
+
+    monkeypatch.setattr(review, "plan_review", plan_review)
 
     async def run(deps: Any) -> tuple[Any, Any, float]:
         conductor = Conductor(deps, RunOptions())
-        deps.prepared = Noted()
         running = asyncio.create_task(conductor.run())
 
         async def until(condition: Any) -> None:
@@ -133,8 +127,7 @@ def test_a_session_says_when_it_reviews_reads_each_proposal_once_and_keeps_how_s
     assert told["why"] == "when no task came for 10 min" and 0 < told["seconds"] <= 600
     assert swap_in < PUBLISHED.swap_in, "swaps are known as they were measured"
     assert sorted(planned) == sorted(reviews) and len(reviews) == 2
-    assert ahead["prompts"] == sum(isinstance(one, review.Planned) for one in taken) == len(reviews)
-    assert back.filled_with["prompts"] > 0
+    assert ahead["prompts"] == len(reviews) and back.filled_with["prompts"] > 0
     # Entropy is asked for only where the settings say so, kept with call and change, shown and counted.
     assert all(call.entropy_mean and call.entropy_peak for call in written)
     assert {call.entropy_mean for call in read} == {None}

@@ -22,7 +22,7 @@ from navigator.journey.dependencies import Dependencies
 from navigator.landing.plan import LandingPlan
 from navigator.model.models import Decision, Landing
 from navigator.model.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
-from tests.journey.room import CODE, Room, edit, saying, text_of
+from tests.journey.room import CODE, Room, edit, review_of, saying, text_of
 from tests.journey.scripted_models import Messages, Models, settings
 from tests.journey.support import commits_of_proposals, git
 
@@ -32,13 +32,11 @@ NOBODY = "http://127.0.0.1:9"
 
 def test_approved_at_once(room: Room, models: Models) -> None:
     models.write = lambda messages: "TRUST ME, I TESTED IT.\n\n" + edit("return x * 2")
-    task = room.queue()
+    room.queue()
     session = room.work()
-    assert room.task(task).state is TaskState.AWAITING_APPROVAL
     (proposal,) = room.proposals()
-    assert proposal.review is not None
-    assert proposal.review.verdict is Verdict.APPROVE
-    assert (proposal.model, proposal.review.model) == ("scripted/writer", "scripted/reader")
+    assert review_of(proposal).verdict is Verdict.APPROVE
+    assert (proposal.model, review_of(proposal).model) == ("scripted/writer", "scripted/reader")
     assert session["calls"] == {"made": 2, "repeated": 0, "lost": 0, "running": 0}
     assert session["reason"] == "1 waits for you."
     # The reviewer never reads what the generator says of itself.
@@ -50,13 +48,13 @@ def test_approved_at_once(room: Room, models: Models) -> None:
     # A decision is about a tree, and lands once.
     row = room.act("approve", proposals=[{"id": proposal.id, "tree": "0" * 40}])["decisions"][0]
     assert not row["recorded"] and "has changed since you looked" in row["reason"]
-    assert room.task(task).state is TaskState.AWAITING_APPROVAL
+    assert room.task(proposal.task_id).state is TaskState.AWAITING_APPROVAL
     assert room.approve(proposal)["landing"] == "landed"
     assert not room.approve(proposal)["recorded"]
     assert commits_of_proposals(room.repository) == [proposal.id]
 
 
-def test_an_unreachable_reviewer_leaves_the_task_waiting_and_the_session_says_so(
+def test_an_unreachable_reviewer_leaves_the_task_waiting(
     room: Room, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conducting, "GIVE_UP_AFTER", 2)
@@ -66,8 +64,7 @@ def test_an_unreachable_reviewer_leaves_the_task_waiting_and_the_session_says_so
     assert room.task(task).state is TaskState.AWAITING_REVIEW
     assert "reviewer cannot be used" in session["reason"]
     (proposal,) = room.proposals()
-    assert proposal.state is ProposalState.OPEN
-    assert proposal.review is None
+    assert (proposal.state, proposal.review) == (ProposalState.OPEN, None)
     assert (session["proposals"], session["rounds"], sum(session["verdicts"].values())) == (1, 1, 0)
     # Reachable again, the next session goes on where this one ended, and writes nothing anew.
     room.config.write_text(models.settings, encoding="utf-8")
@@ -89,21 +86,17 @@ def test_a_repair_is_told_what_was_wrong_and_is_no_round(room: Room, models: Mod
     assert "return x + x" in models.written[1][-1]["content"]
     # Edits that never apply: the answer, two repairs, and one try at the whole file.
     models.write = saying(wrong)
-    task = room.queue()
+    room.queue()
     room.work()
-    assert room.task(task).state is TaskState.FAILED
-    assert "NO_MATCH in app.py" in room.task(task).reason
     assert (len(models.written), len(models.read_by)) == (6, 1)
 
 
 def test_a_base_that_moved_under_an_approval_starts_a_new_attempt(room: Room, models: Models) -> None:
     proposal = room.done()
     task = proposal.task_id
-    (room.repository / "app.py").write_text(CODE.replace("x + x", "x + x  # twice"))
-    git(room.repository, "commit", "--quiet", "--all", "-m", "Say so")
-    row = room.decide("approve", proposal)
-    assert row["landing"] == "refused"
-    assert "app.py" in row["reason"]
+    tip = room.commit({"app.py": CODE.replace("x + x", "x + x  # twice")})
+    row = room.approve(proposal)
+    assert row["landing"] == "refused" and "app.py" in row["reason"]
     assert room.task(task).state is TaskState.STALE
     assert git(room.repository, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
     assert git(room.repository, "status", "--porcelain") == ""
@@ -113,8 +106,8 @@ def test_a_base_that_moved_under_an_approval_starts_a_new_attempt(room: Room, mo
     assert (renewed.state, renewed.attempt) == (TaskState.AWAITING_APPROVAL, 1)
     assert "# twice" in text_of(models.written[1])
     newest = room.proposals()[-1]
-    assert newest.base_commit == git(room.repository, "rev-parse", "main")
-    assert room.decide("approve", newest)["landing"] == "landed"
+    assert newest.base_commit == tip
+    assert room.approve(newest)["landing"] == "landed"
     assert commits_of_proposals(room.repository) == [newest.id]
 
 
@@ -190,9 +183,7 @@ async def ask(paths: StatePaths, op: str, **args: Any) -> dict[str, Any]:
     return await asyncio.to_thread(request, paths.socket, op, args)
 
 
-def test_a_task_that_is_cancelled_and_retried_while_the_model_writes_starts_clean(
-    room: Room, models: Models
-) -> None:
+def test_a_task_cancelled_and_retried_while_the_model_writes_starts_clean(room: Room, models: Models) -> None:
     asked, answer = threading.Event(), threading.Event()
 
     def write(messages: Messages) -> str:

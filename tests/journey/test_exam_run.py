@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import re
 from itertools import pairwise
@@ -18,7 +17,7 @@ from navigator.model.models import utc_now
 from navigator.model.records import ExamAnswer
 from navigator.model.states import Role, TaskState, Verdict
 from tests.journey.exam_items import add_item, ask_all
-from tests.journey.room import CODE, Room, edit, text_of
+from tests.journey.room import CODE, Room, edit, saying, text_of
 from tests.journey.scripted_models import READER, Models, Refusal, approval, objection
 
 RIGHT = CODE.replace("x + x", "x * 2")
@@ -50,13 +49,9 @@ def answers(room: Room) -> list[ExamAnswer]:
     return room.read().exam_answers()
 
 
-def set_exam(room: Room, text: str) -> None:
-    room.settle(exam=text)
-
-
 def test_items_are_asked_within_their_share_and_leave_no_trace_of_work(room: Room, models: Models) -> None:
     prepare(room, 4)
-    set_exam(room, "share = 0.5")
+    room.settle(exam="share = 0.5")
     for _ in range(3):
         room.queue()
     session = room.work()
@@ -85,13 +80,13 @@ def test_items_are_asked_within_their_share_and_leave_no_trace_of_work(room: Roo
 
 def test_what_one_batch_is_too_small_for_is_saved_for_the_next(room: Room) -> None:
     prepare(room, 2)
-    set_exam(room, "share = 0.25")  # an item for three reviews
+    room.settle(exam="share = 0.25")  # an item for three reviews
     for number in range(2):
         for _ in range(2):
             room.queue()
         room.work()
         assert len(answers(room)) == number
-    set_exam(room, "share = 0")
+    room.settle(exam="share = 0")
     room.queue()
     room.work()
     assert len(answers(room)) == 1
@@ -111,9 +106,7 @@ def test_an_item_that_was_not_answered_is_asked_again_and_counted_once(room: Roo
     models.read = lambda messages: "I would rather not."
     task = room.queue()
     room.work()
-    assert room.task(task).state is TaskState.AWAITING_APPROVAL, (
-        "an item whose commits are gone holds up nothing"
-    )
+    assert room.task(task).state is TaskState.AWAITING_APPROVAL, "an item without commits holds up nothing"
     assert sorted(answer.item_id for answer in answers(room)) == [1, 2]
     outcomes = [call.outcome for call in room.read().calls() if call.exam_item == 1]
     assert (outcomes[0], outcomes[-1]) == ("lost", "ok")
@@ -179,31 +172,17 @@ def give(deps: Dependencies, of: int) -> None:
                 item = tx.add_exam_item(like.model_copy(update={"id": 0, "origin": f"{faulty} {number}"}))
                 assert item is not None
                 verdict = Verdict.REVISE if number % 2 else Verdict.APPROVE
-                tx.add_exam_answer(
-                    ExamAnswer(
-                        item_id=item,
-                        verdict=verdict,
-                        model=READER,
-                        prompt_version=version,
-                        at=utc_now(),
-                    )
-                )
+                said = {"item_id": item, "verdict": verdict, "model": READER, "prompt_version": version}
+                tx.add_exam_answer(ExamAnswer(**said, at=utc_now()))
 
 
-@pytest.mark.parametrize(
-    ("of", "advice"),
-    [
-        (16, "the exam found this reviewer no better than chance, J = 0.00"),
-        (10, ""),
-    ],
-    ids=["chance", "too few items"],
-)
-def test_the_revise_of_a_reviewer_no_better_than_chance_is_advice(
-    room: Room, models: Models, of: int, advice: str
-) -> None:
-    lines = itertools.chain(["return x * 3"], itertools.repeat("return x * 4"))
-    models.write = lambda messages: edit(next(lines))
-    set_exam(room, "")
+CHANCE = "the exam found this reviewer no better than chance, J = 0.00"
+
+
+@pytest.mark.parametrize(("of", "advice"), [(16, CHANCE), (10, "")], ids=["chance", "too few items"])
+def test_the_revise_of_a_reviewer_no_better_than_chance_is_advice(room: Room, of: int, advice: str) -> None:
+    room.models.write = saying(edit("return x * 3"), edit("return x * 4"))
+    room.settle(exam="")
     with room.world() as deps:
         give(deps, of)
     room.queue()

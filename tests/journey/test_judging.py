@@ -8,11 +8,11 @@ import pytest
 
 from navigator.figures.intervals import share
 from navigator.model.errors import NotFound
-from navigator.model.models import Finding
 from navigator.model.records import JudgementCount
-from navigator.model.states import Criterion, FindingKind, Judgement, Severity, Verdict
+from navigator.model.states import Criterion, Judgement, Severity, Verdict
 from navigator.sheet.statistics.page import PageQuestion, declared, document
 from navigator.sheet.writing import ENOUGH_JUDGED, record_words
+from tests.journey.answers import grounded
 from tests.journey.room import Room, review_of
 from tests.journey.scripted_models import approval, objection
 
@@ -37,9 +37,7 @@ def test_what_was_judged_wrong_does_not_count_when_it_is_said_again(room: Room) 
     first = room.done()
     assert review_of(first).verdict is Verdict.REVISE
     room.act("finding.judge", proposal=first.id, number=1, judgement="wrong", note=NOTE)
-    assert (
-        review_of(room.proposals()[0]).verdict is Verdict.REVISE
-    )  # a word of the developer's changes no verdict
+    assert review_of(room.proposals()[0]).verdict is Verdict.REVISE, "the developer's word changes no verdict"
     room.decide("send-back", first, note="Try again.")
     room.work()
     second = room.proposals()[-1]
@@ -71,11 +69,8 @@ def test_it_is_counted_once_and_can_be_taken_back(room: Room) -> None:
     room.act("finding.judge", proposal=proposal.id, number=1)
     assert room.read().judgement_counts() == []
     assert review_of(room.proposals()[0]).findings[0].judged is None
-    assert [one.data["judgement"] for one in room.read().events(0) if one.kind == "finding_judged"] == [
-        "right",
-        "wrong",
-        "",
-    ]
+    said = [one.data["judgement"] for one in room.read().events(0) if one.kind == "finding_judged"]
+    assert said == ["right", "wrong", ""]
     with pytest.raises(NotFound, match="has no finding 2; it has 1 finding"):
         room.act("finding.judge", proposal=proposal.id, number=2, judgement="right")
 
@@ -90,9 +85,7 @@ def counts(*rows: tuple[str, Severity, Criterion, Judgement, int]) -> list[Judge
 
 
 def test_the_record_is_that_of_the_narrowest_sort_with_enough_of_it() -> None:
-    finding = Finding(
-        kind=FindingKind.WRONG, severity=Severity.MAJOR, criterion=Criterion.CORRECTNESS, message="No."
-    )
+    finding = grounded()
     right, wrong = Judgement.RIGHT, Judgement.WRONG
     major, minor, correct = Severity.MAJOR, Severity.MINOR, Criterion.CORRECTNESS
     few = counts(("a", major, correct, right, ENOUGH_JUDGED - 1))

@@ -25,7 +25,7 @@ from navigator.landing import land as landing
 from navigator.landing.plan import LandingRefused
 from navigator.model.states import LandingState, ProposalState, TaskState
 from navigator.sheet.parts import part_at_base
-from tests.journey.killed_at import GIT_DIED, KILLED_AT
+from tests.journey.killed_at import KILLED_AT
 from tests.journey.landing_bench import BEFORE, LandingBench, ready_proposal
 from tests.journey.room import Bench
 from tests.journey.splitting import THIRTY, SplitBench
@@ -82,32 +82,19 @@ def moments(landing: str, undo: bool, chance: random.Random) -> list[Moment]:
 
 def died(bench: Bench, moment: Moment, *words: str) -> bool:
     """Run `navigator WORDS` and have it die at the moment; False where the command never came to it."""
-    command = [KILLED_AT, moment.how, moment.what, str(moment.count), *words]
-    child = bench.desk.python(*command)
-    out, err = child.communicate(timeout=PATIENCE)
-    said = err.decode()
-    if child.returncode == -signal.SIGKILL or GIT_DIED in said:
-        return True
-    assert child.returncode == 0, f"{moment}: {child.returncode}\n{out.decode()}\n{said}"
-    return False
+    return bench.desk.killed_at(moment.how, moment.what, moment.count, *words)[0]
 
 
 def end_landing(bench: LandingBench, identifier: str) -> None:
     """What the developer does next: the same word again. Then the next conductor looks the state over."""
     bench.approve(identifier)
     bench.recover()
-    landing = bench.proposal(identifier).landing
-    assert landing is not None
-    assert landing.state is LandingState.LANDED, landing
-    assert bench.landed(identifier) == 1
+    assert (bench.landing_of(identifier), bench.landed(identifier)) == (LandingState.LANDED, 1)
 
 
 def end_undo(bench: LandingBench, identifier: str, refs: str) -> None:
-    row = bench.undo(identifier)
-    landing = bench.proposal(identifier).landing
-    assert landing is not None
-    assert landing.state is LandingState.UNDONE, row
-    assert bench.landed(identifier) == 0
+    bench.undo(identifier)
+    assert (bench.landing_of(identifier), bench.landed(identifier)) == (LandingState.UNDONE, 0)
     assert git(bench.repository, "for-each-ref", "refs/heads") == refs
 
 
@@ -145,9 +132,7 @@ def check_at_once(bench: LandingBench) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("landing", ["branch", "current"])
-def test_killed_in_the_middle_of_a_landing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, landing: str
-) -> None:
+def test_killed_in_a_landing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, landing: str) -> None:
     wanted = KILLS // 2
     bench = LandingBench(tmp_path, monkeypatch, landing=landing, proposals=2 * wanted + 6)
     assert kill_often(bench, 7, wanted) >= wanted

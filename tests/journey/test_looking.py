@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
 
-from navigator.engine import conductor as conducting
 from navigator.model.states import LookOutcome, Role, TaskState, Verdict
-from tests.journey.room import Room, text_of
-from tests.journey.scripted_models import Messages, Refusal, approval, objection
-from tests.journey.support import git
+from tests.journey.room import Room, block, text_of
+from tests.journey.scripted_models import Messages, approval, objection
 
 FAR = "".join(f"# line {n}\n" for n in range(1, 1500)) + "RATE = 2\n" + "# more\n" * 1500
 FILES = {
@@ -20,7 +17,7 @@ FILES = {
     ".env": "TOKEN=hunter2hunter2\n",
     "lib/keys.py": 'KEY = "' + "-----BEGIN RSA PRIVATE KEY-----" + '"\n',
 }
-CHANGE = "lib/far.py\n<<<<<<< SEARCH\nRATE = 2\n=======\nRATE = 3\n>>>>>>> REPLACE\n"
+CHANGE = block("lib/far.py", "RATE = 2\n", "RATE = 3\n")
 
 
 def look(*lines: str) -> str:
@@ -34,12 +31,8 @@ def turns(messages: Messages) -> int:
 
 @pytest.fixture
 def far(room: Room) -> Room:
-    for name, content in FILES.items():
-        path = room.repository / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(content, encoding="utf-8")
-    git(room.repository, "add", "-A")
-    git(room.repository, "commit", "-qm", "more")
+    (room.repository / "lib").mkdir()
+    room.commit(FILES)
     return room
 
 
@@ -47,11 +40,10 @@ def queue(room: Room, **fields: Any) -> str:
     return room.queue("Triple what things cost", files=[], **fields)
 
 
-def test_what_it_asks_for_is_shown_in_the_same_conversation_and_the_change_is_made(far: Room) -> None:
+def test_what_it_asks_for_is_shown_in_the_same_conversation(far: Room) -> None:
     def write(messages: Messages) -> str:
-        return [look("search ^RATE *.py", "uses RATE"), look("read lib/far.py:1600-1602"), CHANGE][
-            turns(messages)
-        ]
+        answers = (look("search ^RATE *.py", "uses RATE"), look("read lib/far.py:1600-1602"), CHANGE)
+        return answers[turns(messages)]
 
     far.models.write = write
     task = queue(far)
@@ -60,9 +52,7 @@ def test_what_it_asks_for_is_shown_in_the_same_conversation_and_the_change_is_ma
     assert (proposal.way, proposal.paths) == ("looking", ("lib/far.py",))
     first, second, third = far.models.written
     assert third[: len(second)] == second
-    assert second[: len(first)] == first, (
-        "a longer conversation begins as the shorter one: the prefix cache serves it"
-    )
+    assert second[: len(first)] == first, "the prefix cache serves a longer conversation"
     assert "  1500| RATE = 2" in second[-1]["content"]
     assert "lib/use.py" in second[-1]["content"]
     assert "You may look 5 more times" in second[-1]["content"]
@@ -121,35 +111,6 @@ def test_a_repair_and_a_revision_look_too_and_see_what_was_seen_before(far: Room
     assert (newest.round, newest.way) == (1, "looking")
     assert turns(asked[-1]) == 3
     assert sum(call.outcome == "refused" for call in far.read().calls(task_id=task)) == 1
-
-
-def test_what_is_stored_is_not_asked_again(far: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server goes away after the first look; the next session goes on where that one ended."""
-    gone = [True]
-
-    def write(messages: Messages) -> str | Refusal:
-        if gone and turns(messages):
-            return Refusal(401)
-        return (
-            CHANGE if turns(messages) > 1 else look("search RATE", f"read lib/far.py:{1 + turns(messages)}")
-        )
-
-    far.models.write = write
-    monkeypatch.setattr(conducting, "GIVE_UP_AFTER", 1)
-    task = queue(far)
-    far.work()
-    assert far.task(task).state is TaskState.QUEUED
-    refused = len(far.models.written)
-    gone.clear()
-    far.work()
-    asked = far.models.written[refused:]
-    assert [turns(messages) for messages in asked] == [1, 2]
-    told = [re.sub(r"[0-9a-f]{12}", "", talk[3]["content"]) for talk in far.models.written if turns(talk)]
-    assert len(set(told)) == 1, (
-        "the answer to a look is the same after a restart, but for the delimiters' key"
-    )
-    assert far.task(task).state is TaskState.AWAITING_APPROVAL
-    assert [one.turn for one in far.read().looks(task)] == [1, 1, 2, 2]
 
 
 def test_a_reviewer_may_look_at_the_proposed_tree_where_the_settings_say_so(far: Room) -> None:

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 import tomllib
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,17 @@ from navigator.model.states import TaskState
 from navigator.process import runner
 from tests.git.world import git, make_repo
 from tests.journey.room import FILES, Room
+from tests.journey.support import running
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 PASSWORD = "tr0ub4dor-and-3"
 RUN = ("run", "--until", "idle")
 NOTE = "import os, sys; os.write(os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT), sys.stdin.buffer.read())"
+
+
+HANGS = "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 1000' & kill -STOP $$"
+FLOODS = "head -c 9000000 /dev/zero | tr '\\0' x; echo broken >&2; exit 3"
 
 
 @pytest.fixture
@@ -51,14 +55,9 @@ def lines(told: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in told.read_text().splitlines()] if told.exists() else []
 
 
-def survivors(room: Room) -> list[str]:
+def survivors(room: Room) -> list[tuple[int, str]]:
     """Processes that were started by a conductor of this state folder and still run."""
-    mark, found = f"NAVIGATOR_STATE={room.paths.root}".encode(), []
-    for entry in Path("/proc").iterdir():
-        with suppress(OSError):
-            if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
-                found.append((entry / "cmdline").read_bytes().decode())
-    return found
+    return running(f"NAVIGATOR_STATE={room.paths.root}")
 
 
 def test_each_event_reaches_its_command_once(room: Room, told: Path) -> None:
@@ -95,23 +94,13 @@ def test_the_end_of_a_run_is_told_and_a_command_that_waits_for_its_own_task_is_n
 @pytest.mark.parametrize(
     ("reviewed", "words"),
     [
-        (
-            ["sh", "-c", "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 1000' & kill -STOP $$"],
-            "did not end within 0.5 s and was stopped",
-        ),
-        (
-            ["sh", "-c", "head -c 9000000 /dev/zero | tr '\\0' x; echo broken >&2; exit 3"],
-            "ended with 3: broken",
-        ),
+        (["sh", "-c", HANGS], "did not end within 0.5 s and was stopped"),
+        (["sh", "-c", FLOODS], "ended with 3: broken"),
         (["/nowhere/at/all"], "does not exist or is not executable"),
     ],
 )
 def test_a_command_that_fails_is_logged_and_nothing_else(
-    room: Room,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    reviewed: list[str],
-    words: str,
+    room: Room, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, reviewed: Any, words: str
 ) -> None:
     monkeypatch.setattr(logging.getLogger("navigator"), "propagate", True)
     monkeypatch.setattr(runner, "GRACE", 0.5)
@@ -163,13 +152,9 @@ def test_issues_become_tasks(room: Room, tmp_path: Path) -> None:
         {"number": 7, "title": 'Rounding is "off"', "body": "Half-even.\r\n\x7f\\ \u2028 '''\"\"\""},
         {"iid": 8, "title": "x" * 30_000, "description": None},
     ]
-    made = subprocess.run(
-        [sys.executable, str(EXAMPLES / "issues.py"), "code"],
-        input=json.dumps(issues),
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    words = [sys.executable, str(EXAMPLES / "issues.py"), "code"]
+    done = subprocess.run(words, input=json.dumps(issues), capture_output=True, text=True, check=True)
+    made = done.stdout
     assert len(tomllib.loads(made)["task"]) == 2
     file = tmp_path / "tasks.toml"
     file.write_text(made)
@@ -187,12 +172,8 @@ def test_the_example_pushes_a_branch_and_opens_a_request(tmp_path: Path) -> None
     called = tmp_path / "called"
     (tools / "gh").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {called}\n')
     (tools / "gh").chmod(0o755)
-    proposal = {
-        "branch": "navigator/2026-01-01-a",
-        "title": "--web",
-        "summary": "Ends.",
-        "verdict": "APPROVE",
-    }
+    branch = "navigator/2026-01-01-a"
+    proposal = {"branch": branch, "title": "--web", "summary": "Ends.", "verdict": "APPROVE"}
     said = {
         "event": "landed",
         "id": 1,
@@ -203,17 +184,12 @@ def test_the_example_pushes_a_branch_and_opens_a_request(tmp_path: Path) -> None
     environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"}
 
     def run(document: dict[str, Any]) -> None:
-        subprocess.run(
-            [sys.executable, str(EXAMPLES / "events" / "pull_request.py"), "gh"],
-            input=json.dumps(document),
-            text=True,
-            env=environment,
-            check=True,
-        )
+        words = [sys.executable, str(EXAMPLES / "events" / "pull_request.py"), "gh"]
+        subprocess.run(words, input=json.dumps(document), text=True, env=environment, check=True)
 
     run(said | {"rehearsal": True})
     run(said | {"proposal": proposal | {"branch": "main"}})
     assert not called.exists()
     run(said)
     assert "--title=--web" in called.read_text().splitlines()
-    assert "navigator/2026-01-01-a" in git(origin, "branch", "--list")
+    assert branch in git(origin, "branch", "--list")

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -23,13 +20,12 @@ from navigator.journey.reviewing.precedents import (
     precedents_block,
 )
 from navigator.journey.subject import precedents_for
-from navigator.model.models import Finding
-from navigator.model.states import Criterion, FindingKind, Role, Severity, Verdict
+from navigator.model.states import Criterion, Role, Severity, Verdict
 from navigator.sheet.statistics.page import PageQuestion, document
 from navigator.sheet.statistics.reviewer import exam_tables
 from navigator.store.reads.exam import Precedent
+from tests.journey.answers import grounded
 from tests.journey.exam_items import add_item, ask_all
-from tests.journey.killed_at import KILLED_AT
 from tests.journey.room import CODE, Room, review_of, text_of
 from tests.journey.scripted_models import Messages, Models, approval, objection
 
@@ -67,9 +63,7 @@ def judged(room: Room, **more: Any) -> None:
     room.act("finding.judge", proposal=proposal.id, number=1, **said)
 
 
-def test_a_finding_like_one_that_was_wrong_decides_nothing_until_its_precedent_is_dropped(
-    room: Room, models: Models
-) -> None:
+def test_a_finding_like_a_wrong_one_decides_nothing(room: Room, models: Models) -> None:
     run = CliRunner().invoke
     judged(room)
     assert review_of(room.proposals()[0]).verdict is Verdict.REVISE
@@ -127,21 +121,16 @@ def test_a_note_that_orders_moves_no_other_finding(room: Room, models: Models) -
     assert review.findings[0].precedent == 0
 
 
-def test_a_restart_shows_the_same_precedents_although_one_was_dropped_since(
-    room: Room, models: Models
-) -> None:
+def test_a_restart_shows_precedents_that_were_dropped_since(room: Room, models: Models) -> None:
     judged(room)
     room.queue()
-    words = [sys.executable, KILLED_AT, "event", "review_added", "1"]
-    ended = subprocess.run([*words, "run", "--until", "idle"], capture_output=True, text=True, timeout=120)
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    assert room.desk.killed_at("event", "review_added", 1, "run", "--until", "idle")[0]
     before = shown_in(models.read_by[-1])
     assert len(before) == 1
     room.act("finding.judge", precedent=1)
     room.work()
     assert shown_in(models.read_by[-1]) == before, "asked again, as it was asked before"
-    room.queue()
-    room.work()
+    room.done()
     assert not shown_in(models.read_by[-1])
 
 
@@ -164,16 +153,9 @@ def examined(room: Room) -> dict[str, Any]:
 
 def test_the_exam_sees_a_precedent_that_hides_a_class_of_faults(room: Room, models: Models) -> None:
     blind = models.read
-    assert callable(blind)
-
-    def read(messages: Messages) -> str:
-        return (
-            str(blind(messages))
-            if "+    return x * 2" in text_of(messages) or re.search(r"\+.*return x \* 2", text_of(messages))
-            else approval()
-        )
-
-    models.read = read
+    models.read = lambda messages: (
+        blind(messages) if re.search(r"\+.*return x \* 2", text_of(messages)) else approval()
+    )
     items(room, 4)
     first = examined(room)
     assert (first["sensitivity"]["value"], first["specificity"]["value"]) == (1.0, 1.0)
@@ -184,15 +166,10 @@ def test_the_exam_sees_a_precedent_that_hides_a_class_of_faults(room: Room, mode
     assert (changed["sensitivity"]["first"]["k"], changed["sensitivity"]["second"]["k"]) == (4, 0)
     assert changed["sensitivity"]["gain"]["high"] < 0
     assert second["sensitivity"]["value"] == 0.0, "the score is that of the reviewer as it is asked now"
-    assert len(room.read().exam_answers()) == 8 + 4, (
-        "clean items, which it is not near to, are not asked again"
-    )
+    assert len(room.read().exam_answers()) == 8 + 4, "clean items, which it is not near, are not asked again"
     told = " ".join(CliRunner().invoke(cli, ["exam", "show"]).output.split())
-    assert (
-        "WHAT DO PRECEDENTS CHANGE?" in told
-        and "it catches 100 fewer [-100 to" in told
-        and "They hide faults" in told
-    )
+    for words in ("WHAT DO PRECEDENTS CHANGE?", "it catches 100 fewer [-100 to", "They hide faults"):
+        assert words in told
     assert len(examined(room)) and len(room.read().exam_answers()) == 12, "nothing is asked twice"
     room.act("finding.judge", precedent=1)
     assert examined(room)["sensitivity"]["value"] == 1.0, "dropped, it costs nothing any more"
@@ -212,11 +189,6 @@ def precedent(**fields: Any) -> Precedent:
         "note": "rates are below two",
     }
     return Precedent.model_validate(told | fields)
-
-
-def finding(**fields: Any) -> Finding:
-    told = {"kind": FindingKind.WRONG, "severity": Severity.MAJOR, "criterion": Criterion.CORRECTNESS}
-    return Finding(**(told | {"message": "The amount overflows for a huge rate."} | fields))
 
 
 def test_a_precedent_is_near_by_its_file_or_its_words() -> None:
@@ -252,5 +224,6 @@ def test_what_is_shown_stays_within_its_tokens_and_its_block() -> None:
     ],
 )
 def test_only_a_finding_of_its_kind_follows(fields: dict[str, Any], follows: bool) -> None:
-    assert bool(following(finding(**fields), 1, [precedent()]).precedent) is follows
-    assert following(finding(**fields), 7, [precedent()]).precedent == 0, "one that was not shown"
+    found = grounded(**{"message": "The amount overflows for a huge rate."} | fields)
+    assert bool(following(found, 1, [precedent()]).precedent) is follows
+    assert following(found, 7, [precedent()]).precedent == 0, "one that was not shown"

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from navigator.model.models import Swap
 from navigator.model.states import TaskState
 from navigator.sheet.account import account
 from tests.journey.room import Room, edit
 from tests.journey.scripted_models import READER, Messages, Models, approval
 from tests.journey.support import PATIENCE
-from tests.journey.swaps import asked, room_queue, settings, staying, swapping, until
+from tests.journey.swaps import asked, room_queue, staying, swapping, until
 
 
 @pytest.fixture
@@ -28,23 +27,21 @@ def room(swapped: Room) -> Room:
     return swapped
 
 
-def made(swap: Swap) -> tuple[str, str, str, str]:
-    return (swap.from_role.value if swap.from_role else "", swap.to_role.value, swap.outcome, swap.made_by)
-
-
 def swaps(room: Room) -> list[tuple[str, str, str, str]]:
-    return [made(swap) for swap in reversed(room.read().swaps())]
+    return [
+        (swap.from_role.value if swap.from_role else "", swap.to_role.value, swap.outcome, swap.made_by)
+        for swap in reversed(room.read().swaps())
+    ]
 
 
-def kinds(room: Room) -> list[str]:
-    return [event.kind for event in room.read().events(0, limit=100_000)]
+def events(room: Room, kind: str) -> list[dict[str, Any]]:
+    """What is said of each event of a kind."""
+    return [event.data for event in room.read().events(0, limit=100_000) if event.kind == kind]
 
 
-def test_a_swap_by_other_hands_is_noticed_kept_apart_and_lived_with(
-    room: Room, models: Models, tmp_path: Path
-) -> None:
+def test_a_swap_by_other_hands_is_noticed_and_kept_apart(room: Room, tmp_path: Path) -> None:
     def meanwhile(ask: Any) -> None:
-        until(lambda: "canary" in kinds(room), "the generator's canary")
+        until(lambda: events(room, "canary"), "the generator's canary")
         (tmp_path / "loaded").write_text("reviewer")
         until(lambda: ask("status")["resident"] == "reviewer", "the reviewer")
         task = room_queue(ask)
@@ -59,31 +56,27 @@ def test_a_swap_by_other_hands_is_noticed_kept_apart_and_lived_with(
         ("generator", "reviewer", "done", "outside"),
         ("reviewer", "generator", "done", "navigator"),
     ]
-    assert "swap_outside" in kinds(room)
-    assert models.wrong == []
+    assert events(room, "swap_outside") and room.models.wrong == []
 
 
-def test_a_model_that_others_loaded_is_asked_before_it_is_given_work_and_loaded_anew_if_it_went_bad(
-    room: Room, models: Models, tmp_path: Path
-) -> None:
-    models.canary = lambda model: "!" * 40 if model == READER else "1, 2, 3, 4, 5"
+def test_a_model_that_others_loaded_is_asked_before_it_is_given_work(room: Room, tmp_path: Path) -> None:
+    room.models.canary = lambda model: "!" * 40 if model == READER else "1, 2, 3, 4, 5"
 
     def meanwhile(ask: Any) -> None:
-        until(lambda: "canary" in kinds(room), "the generator's canary")
+        until(lambda: events(room, "canary"), "the generator's canary")
         (tmp_path / "loaded").write_text("reviewer")
         until(lambda: "generator" in asked(tmp_path), "the way back")
         until(lambda: ask("status")["resident"] == "generator", "the generator again")
 
     staying(room, meanwhile)
-    told = [event.data for event in room.read().events(0, limit=100_000) if event.kind == "canary"]
-    assert [(one["role"], one["outcome"]) for one in told[:2]] == [
+    assert [(one["role"], one["outcome"]) for one in events(room, "canary")[:2]] == [
         ("generator", "well"),  # loaded before this session, by whomever
         ("reviewer", "garbage"),
     ]
-    assert models.read_by == []
+    assert room.models.read_by == []
 
 
-def test_a_server_that_dies_while_it_writes_is_started_again_and_the_task_is_written(
+def test_a_server_that_dies_while_it_writes_is_started_again(
     room: Room, models: Models, tmp_path: Path
 ) -> None:
     def write(messages: Messages) -> str:
@@ -98,57 +91,33 @@ def test_a_server_that_dies_while_it_writes_is_started_again_and_the_task_is_wri
     assert session["failed_swaps"] == 0
     assert asked(tmp_path) == ["generator", "reviewer"]
     assert swaps(room)[0] == ("", "generator", "done", "navigator")
-    (death,) = [event for event in room.read().events(0, limit=100_000) if event.kind == "server_died"]
-    assert (death.data["role"], death.data["failure"], death.data["deaths"]) == ("generator", "crashed", 1)
+    (death,) = events(room, "server_died")
+    assert (death["role"], death["failure"], death["deaths"]) == ("generator", "crashed", 1)
     troubles = account(room.read()).troubles
     assert any(one.what.startswith("the generator's server died: crashed") for one in troubles)
     assert all(one.over for one in troubles), troubles
 
 
-def test_a_reviewer_that_dies_comes_back_before_the_generator(
-    room: Room, models: Models, tmp_path: Path
-) -> None:
-    """There is work for both; the batch is read to its end first, in one batch."""
-
-    def read(messages: Messages) -> str:
-        if len(models.read_by) == 2:
-            (tmp_path / "loaded").write_text("")
-        return approval()
-
-    models.read = read
-    room.config.write_text(settings(tmp_path, models.url).replace("[batch]", "max_inflight = 1\n[batch]"))
-    for number in range(3):
-        room.queue(f"Make double() multiply, {number}", files=[])
-    room.work()
-    assert asked(tmp_path) == ["reviewer", "reviewer"]
-    assert len({proposal.batch for proposal in room.proposals()}) == 1
-    assert {proposal.review is not None for proposal in room.proposals()} == {True}
-
-
-def test_a_server_that_always_dies_is_started_twice_more_and_then_left(
-    room: Room, models: Models, tmp_path: Path
-) -> None:
+def test_a_server_that_always_dies_is_started_twice_more_and_then_left(room: Room, tmp_path: Path) -> None:
     def write(messages: Messages) -> str:
         (tmp_path / "loaded").write_text("")
         return edit("return x * 2")
 
-    models.write = write
+    room.models.write = write
     task = room.queue()
     session = room.work()
     assert asked(tmp_path) == ["generator", "generator"]
     assert room.task(task).state is TaskState.QUEUED
     assert "generator cannot be used" in session["reason"]
-    assert kinds(room).count("server_died") == 3
-    (given_up,) = [event for event in room.read().events(0, limit=100_000) if event.kind == "given_up"]
-    assert "died 3 times" in given_up.data["reason"]
+    assert len(events(room, "server_died")) == 3
+    (given_up,) = events(room, "given_up")
+    assert "died 3 times" in given_up["reason"]
     open_ones = [one for one in account(room.read()).troubles if not one.over]
     assert "the generator is disabled after repeated failures: its server died 3 times" in open_ones[-1].what
     assert "`navigator swap to generator` tries again" in open_ones[-1].to_do
 
 
-def test_a_model_that_does_not_come_up_is_tried_three_times_and_then_left_until_somebody_asks(
-    room: Room, models: Models, tmp_path: Path
-) -> None:
+def test_a_model_that_does_not_come_up_is_left_until_somebody_asks(room: Room, tmp_path: Path) -> None:
     """In a conductor that stays. The swap takes the GPU back each time; the developer mends it and asks."""
     swapping(
         tmp_path,
@@ -174,46 +143,21 @@ def test_a_model_that_does_not_come_up_is_tried_three_times_and_then_left_until_
     assert [(swap.outcome, swap.failure) for swap in rows] == [("went_back", "no_memory")] * 3
 
 
-def test_another_s_swap_in_the_way_is_waited_out(room: Room, models: Models, tmp_path: Path) -> None:
+def test_another_s_swap_in_the_way_is_waited_out(room: Room, tmp_path: Path) -> None:
     held = 'n=$(wc -l < asked)\nif [ "$n" -le 6 ]; then echo "swap outcome=failed t=0 detail=lock_held by 7"; exit 5; fi'
     swapping(tmp_path, f'{held}\necho "$1" > loaded')
     task = room.queue()
     room.work()
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    assert "given_up" not in kinds(room)
+    assert not events(room, "given_up")
     assert [swap.failure for swap in room.read().swaps()].count("lock_held") == 6
-
-
-def test_a_manual_swap_waits_for_what_is_running(room: Room, models: Models, tmp_path: Path) -> None:
-    writing, written = threading.Event(), threading.Event()
-
-    def write(messages: Messages) -> str:
-        writing.set()
-        assert written.wait(PATIENCE)
-        return edit("return x * 2")
-
-    models.write = write
-
-    def meanwhile(ask: Any) -> None:
-        task = room_queue(ask)
-        assert writing.wait(PATIENCE)
-        assert ask("conduct", do="swap", role="reviewer")["in_hand"] == 1
-        time.sleep(0.2)
-        assert asked(tmp_path) == []  # the stream is not cut
-        written.set()
-        until(lambda: room.task(task).state is TaskState.AWAITING_APPROVAL, "the task")
-        assert ask("conduct", do="swap", role="reviewer")["already"]
-
-    staying(room, meanwhile)
-    assert len(models.written) == 1
-    assert models.wrong == []
 
 
 # One batch a session
 
 
-def test_where_both_are_resident_a_session_is_one_batch_and_they_work_side_by_side(
-    room: Room, models: Models, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_where_both_are_resident_they_work_side_by_side_in_one_batch(
+    room: Room, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models.holds = None
     models.guard = threading.RLock()  # type: ignore[assignment]
@@ -241,9 +185,7 @@ def test_where_both_are_resident_a_session_is_one_batch_and_they_work_side_by_si
     assert len(room.read().batches()) == 1
 
 
-def test_a_conductor_that_stays_ends_its_batch_when_all_has_been_quiet(
-    room: Room, models: Models, tmp_path: Path
-) -> None:
+def test_a_conductor_that_stays_ends_its_batch_when_all_is_quiet(room: Room, models: Models) -> None:
     models.holds = None
     room.config.write_text(models.settings + "[batch]\nquiet_minutes = 0\n")
 

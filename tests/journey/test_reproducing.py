@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from typing import Any
 
@@ -13,10 +11,8 @@ import pytest
 from navigator.model.models import Finding
 from navigator.model.states import CheckOutcome, ReproductionOutcome, RevisedOutcome, TaskState, Verdict
 from navigator.store.reads.exam import Precedent
-from tests.journey.killed_at import KILLED_AT
 from tests.journey.room import Room, block, review_of, text_of, whole
 from tests.journey.scripted_models import Messages, approval, objection
-from tests.journey.support import PATIENCE
 from tests.sandbox.support import needs_sandbox
 
 pytestmark = [pytest.mark.sandbox, needs_sandbox]
@@ -193,11 +189,7 @@ def test_a_killed_conductor_asks_for_nothing_twice_and_runs_again(room: Room) ->
     room.models.read = reader(whole("test_finding.py", PROOF))
     room.add()
     task = room.queue("Rework half()")
-    words = [sys.executable, KILLED_AT, "before", "navigator.journey.proving:_run", "3"]
-    ended = subprocess.run(
-        [*words, "run", "--until", "idle"], capture_output=True, text=True, timeout=PATIENCE
-    )
-    assert ended.returncode == -9, ended.stderr
+    assert room.desk.killed_at("before", "navigator.journey.proving:_run", 3, "run", "--until", "idle")[0]
     room.work()
     made = findings(room, task)[0].reproduction
     assert made is not None and made.outcome is REGRESSION and made.revised is RevisedOutcome.PASSES

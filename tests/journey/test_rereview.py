@@ -12,9 +12,9 @@ from navigator.journey.reviewing.answer import UnreadableReview, read_review
 from navigator.journey.reviewing.grounding import Shown, derive_verdict, ground
 from navigator.journey.reviewing.join import second_findings
 from navigator.model.models import Finding
-from navigator.model.states import Criterion, FindingKind, Severity, Verdict
+from navigator.model.states import Severity, Verdict
 from tests.git.differing import difference
-from tests.journey.answers import answer, finding
+from tests.journey.answers import answer, finding, grounded
 
 BASE = b"def load(path):\n    return open(path).read()\n\n\ndef close(handle):\n    handle.close()\n"
 FIRST = BASE.replace(
@@ -24,26 +24,10 @@ FIRST = BASE.replace(
 SECOND = FIRST.replace(b"except Exception:", b"except FileNotFoundError:")
 TASK = "load() must not fail on a file that is not there."
 
-ASKED = Finding(
-    kind=FindingKind.WRONG,
-    hunk="H1",
-    path="io.py",
-    line=4,
-    quote="    except Exception:",
-    severity=Severity.MAJOR,
-    criterion=Criterion.CORRECTNESS,
-    trigger="a path without permission",
-    message="Every error is hidden; `except FileNotFoundError` is what the task asks for.",
-    anchored=True,
-)
-SMALL = ASKED.model_copy(
-    update={
-        "line": 5,
-        "quote": "        return None",
-        "severity": Severity.MINOR,
-        "message": "None is hard to tell.",
-    }
-)
+HERE = {"hunk": "H1", "path": "io.py"}
+HIDDEN = "Every error is hidden; `except FileNotFoundError` is what the task asks for."
+ASKED = grounded(**HERE, line=4, quote="    except Exception:", message=HIDDEN)
+SMALL = grounded(**HERE, line=5, quote="        return None", severity=Severity.MINOR)
 
 
 def shown(now: bytes = SECOND) -> Shown:
@@ -51,10 +35,7 @@ def shown(now: bytes = SECOND) -> Shown:
 
 
 def read(
-    *findings: dict[str, Any],
-    met: dict[int, bool],
-    now: bytes = SECOND,
-    earlier: tuple[Finding, ...] = (ASKED,),
+    *findings: dict[str, Any], met: dict[int, bool], now: bytes = SECOND, earlier: Any = (ASKED,)
 ) -> tuple[Verdict, tuple[Finding, ...]]:
     addressed = [{"finding": number, "met": value, "why": "w"} for number, value in met.items()]
     raw = read_review(answer(*findings, addressed=addressed), asked=range(1, 10))
@@ -110,9 +91,7 @@ def test_numbers_that_were_never_given_are_ignored() -> None:
     st.lists(
         st.fixed_dictionaries(
             {
-                "quote": st.sampled_from(
-                    ["    except Exception:", "        return None", "    try:", "nothing"]
-                ),
+                "quote": st.sampled_from([ASKED.quote, SMALL.quote, "    try:", "nothing"]),
                 "severity": st.sampled_from(["major", "minor", "nit"]),
                 "earlier": st.sampled_from([0, 1, 2, 5]),
                 "message": st.sampled_from(["a", "b", ASKED.message]),

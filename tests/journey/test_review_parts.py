@@ -17,8 +17,8 @@ from navigator.journey.reviewing.join import Answered, join
 from navigator.journey.reviewing.prompt import OVERHEAD, Parts, Planner, Reading, ReviewPromptDependencies
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.models import CheckResult, Finding, Task
-from navigator.model.states import CheckOutcome, Criterion, FindingKind, Severity, Verdict
-from tests.journey.answers import answer, finding
+from navigator.model.states import CheckOutcome, Severity, Verdict
+from tests.journey.answers import answer, finding, grounded
 
 PROMPTS = PromptLibrary([resource_dir("prompts")])
 TASK = Task(id="T1", project_id=1, project="p", text="Do it everywhere.", created="", updated="")
@@ -118,13 +118,7 @@ def test_every_hunk_is_shown_once_or_named_and_every_prompt_fits(
 
 def test_each_earlier_finding_is_asked_about_in_one_part_only() -> None:
     files = change(8, 2, 60)
-    earlier = [
-        Finding(
-            kind=FindingKind.WRONG, hunk="", path=f"f{n}.py", line=155, quote="q", severity=Severity.MAJOR,
-            criterion=Criterion.CORRECTNESS, message="m", anchored=True,
-        )
-        for n in (7, 0, 3)
-    ]  # fmt: skip
+    earlier = [grounded(path=f"f{n}.py", line=155, quote="q") for n in (7, 0, 3)]
     made = plan(files, 4_000, earlier=earlier)
     asked = [number for reading in made.readings for number in reading.asked]
     assert sorted(asked) == [1, 2, 3]
@@ -180,10 +174,9 @@ def test_the_same_quote_of_the_same_hunk_is_kept_once_at_its_gravest() -> None:
     first, _ = two_parts()
     missing = about(1, kind="missing", quote="Do it everywhere.")
     answers = [
-        Answered(first, raw(missing | {"severity": "minor", "message": "a"})),
-        Answered(first, raw(missing | {"severity": "blocker", "message": "b"})),
-        Answered(first, raw(missing | {"severity": "nit", "message": "c"})),
+        Answered(first, raw(missing | {"severity": severity, "message": severity}))
+        for severity in ("minor", "blocker", "nit")
     ]
     joined = join(answers, [], second=False)
-    assert [(found.severity, found.message) for found in joined.findings] == [(Severity.BLOCKER, "b")]
+    assert [(found.severity, found.message) for found in joined.findings] == [(Severity.BLOCKER, "blocker")]
     assert joined.verdict is Verdict.REVISE

@@ -12,57 +12,13 @@ from navigator.config.paths import resource_dir
 from navigator.figures.rates import revise_rate
 from navigator.journey.reviewing.answer import review_schema
 from navigator.model.errors import ConfigError
-from navigator.model.states import TaskState, Verdict
+from navigator.model.states import Verdict
 from navigator.sheet.marks import Kind, batch_choice, marks
 from navigator.sheet.statistics.page import PageQuestion, declared, document
 from navigator.swap.base import SwapStrategy
 from navigator.swap.strategies.adapter import AdapterStrategy
-from tests.journey.answers import AFTER, BEFORE, CASES, TASK, UNREVIEWED
-from tests.journey.room import Room, edit, review_of, saying, text_of, whole
+from tests.journey.room import Room, block, edit, review_of, saying, text_of, whole
 from tests.journey.scripted_models import READER, Messages, Models, Said, approval, objection
-
-# Answers of the table, through the wire, the stage and the store
-
-
-def test_answers_of_the_table_come_to_the_same_verdict_through_the_conductor(
-    room: Room, models: Models
-) -> None:
-    room.settle(
-        batch="revisions = 0\ntarget = 200", generator="max_inflight = 8", reviewer="max_inflight = 8"
-    )
-    room.commit(BEFORE)
-    rename = "old_name.py\n<<<<<<< RENAME\nnew_name.py\n>>>>>>> RENAME\n"
-    change = {path: text for path, text in AFTER.items() if path != "new_name.py"}
-    models.write = lambda messages: (
-        rename + "\n".join(whole(path, text.decode()) for path, text in change.items())
-    )
-
-    def say(messages: Messages) -> Said:
-        number = re.search(r"Case (\d+)\.", text_of(messages))
-        assert number
-        case = CASES[int(number[1])]
-        return Said(case.content, case.reasoning)
-
-    models.read = say
-    # A share of them, and the one whose text JSON cannot carry.
-    numbers = [n for n, case in enumerate(CASES) if n % 10 == 0 or case.name == "a lone surrogate"]
-    tasks = [room.queue(f"{TASK}\nCase {number}.", files=[]) for number in numbers]
-    room.work()
-    reader = room.read()
-    wrong: list[str] = []
-    cases = [CASES[number] for number in numbers]
-    for task, case in zip(tasks, cases, strict=True):
-        (proposal,) = reader.proposals(task_id=task)
-        review = review_of(proposal)
-        anchored = sum(found.anchored for found in review.findings)
-        if (review.verdict, anchored) != (case.verdict, case.anchored):
-            wrong.append(f"{case.name}: {review.verdict.value}, {anchored} anchored; {review.summary[:200]}")
-        assert (review.stated_verdict is None) == (case.verdict is UNREVIEWED), case.name
-        assert reader.task(task).state is TaskState.AWAITING_APPROVAL
-    assert wrong == []
-    # One retry each for what could not be read, and none for the rest.
-    unread = sum(case.verdict is UNREVIEWED for case in cases)
-    assert len(models.read_by) == len(cases) + unread
 
 
 def test_a_review_that_was_cut_may_be_longer_the_second_time(room: Room, models: Models) -> None:
@@ -87,40 +43,29 @@ def test_a_review_that_was_cut_may_be_longer_the_second_time(room: Room, models:
 
 
 def test_the_developers_note_is_part_of_what_the_change_is_held_against(room: Room, models: Models) -> None:
-    task = room.queue()
-    room.work()
-    (first,) = room.proposals()
-    room.decide("send_back", first, note="Also keep the name of the parameter.")
+    first = room.done()
     quote = "Also keep the name of the parameter."
-    models.read = lambda messages: approval(findings=[objection(quote, kind="missing")])
+    room.decide("send_back", first, note=quote)
+    models.read = saying(approval(findings=[objection(quote, kind="missing")]))
     room.settle(batch="revisions = 0")
     room.work()
     assert "[[begin note " in text_of(models.read_by[-1])
-    newest = room.read().proposals(task_id=task)[-1]
+    newest = room.proposal(first.task_id)
     assert review_of(newest).verdict is Verdict.REVISE
     assert [found.side for found in review_of(newest).findings] == ["task"]
 
 
-def test_a_caller_in_a_file_that_was_not_touched_is_shown_and_can_be_missed(
-    room: Room, models: Models
-) -> None:
+def test_a_caller_in_another_file_is_shown_and_can_be_missed(room: Room, models: Models) -> None:
     uses = b"from app import double\n\n\ndef six():\n    return double(3)\n"
     room.commit({"uses.py": uses, "other.py": b"doubled = 4\n", ".env": b"double=hunter2\n"})
-    models.write = lambda messages: (
-        "app.py\n<<<<<<< SEARCH\ndef double(x):\n=======\ndef double(x, times):\n>>>>>>> REPLACE\n"
-    )
-    quote = objection(
-        "    return double(3)", kind="missing", severity="blocker", criterion="completeness", line=5
-    )
-    models.read = lambda messages: approval(findings=[quote], verdict="REVISE")
+    models.write = saying(block("app.py", "def double(x):\n", "def double(x, times):\n"))
+    quote = objection("    return double(3)", kind="missing", severity="blocker", line=5)
+    models.read = saying(approval(findings=[quote], verdict="REVISE"))
     room.settle(batch="revisions = 0")
-    room.queue()
-    room.work()
+    review = review_of(room.done())
     shown = text_of(models.read_by[0])
     assert '{"path": "uses.py", "first": 1, "no_final_newline": true}' in shown
-    assert "other.py" not in shown
-    assert "hunter2" not in shown
-    review = review_of(room.proposals()[0])
+    assert "other.py" not in shown and "hunter2" not in shown
     assert review.verdict is Verdict.REVISE
     assert [(found.path, found.line, found.side) for found in review.findings] == [("uses.py", 5, "context")]
 
@@ -131,7 +76,7 @@ def test_a_caller_in_a_file_that_was_not_touched_is_shown_and_can_be_missed(
 def test_a_large_change_is_read_in_parts_and_judged_as_one(room: Room, models: Models) -> None:
     room.commit({f"m{number}.py": b"x = 0\n" for number in range(6)})
     big = {f"m{n}.py": "".join(f"value_{n}_{i} = {i}\n" for i in range(220)) for n in range(6)}
-    models.write = lambda messages: "".join(whole(path, text) for path, text in big.items())
+    models.write = saying("".join(whole(path, text) for path, text in big.items()))
 
     def read(messages: Messages) -> str:
         if "+value_4_7 = 7" in text_of(messages):
@@ -142,10 +87,7 @@ def test_a_large_change_is_read_in_parts_and_judged_as_one(room: Room, models: M
 
     models.read = read
     room.settle(reviewer="context_tokens = 6000\nmax_tokens = 1000", batch="revisions = 0")
-    room.queue(files=sorted(big))
-    room.work()
-    (proposal,) = room.proposals()
-    review = review_of(proposal)
+    review = review_of(room.done(files=sorted(big)))
     assert review.parts == len(models.read_by) > 1
     assert review.verdict is Verdict.REVISE
     assert [(found.path, found.line) for found in review.findings] == [("m4.py", 8)]
@@ -154,7 +96,7 @@ def test_a_large_change_is_read_in_parts_and_judged_as_one(room: Room, models: M
     assert room.read().call_counts()["repeated"] == 0
     # A hunk that fits nowhere is named, and nothing is sent for it.
     text = "".join(f"value_{i} = {i}\n" for i in range(4_000))
-    models.write = lambda messages: f"big.py\n<<<<<<< SEARCH\n=======\n{text}>>>>>>> REPLACE\n"
+    models.write = saying(block("big.py", "", text))
     asked = len(models.read_by)
     review = review_of(room.done("Write it down", files=[]))
     assert review.verdict is Verdict.UNREVIEWED and len(models.read_by) == asked
@@ -167,18 +109,15 @@ def test_a_large_change_is_read_in_parts_and_judged_as_one(room: Room, models: M
 @pytest.mark.parametrize(
     ("revised", "withdrawn"), [("return x * 3  # as asked", True), ("return x * 2", False)]
 )
-def test_what_is_met_although_the_code_is_as_it_was_is_withdrawn_and_not_repaired(
-    room: Room, models: Models, revised: str, withdrawn: bool
-) -> None:
-    lines = iter(["return x * 3", revised])
-    models.write = lambda messages: edit(next(lines))
+def test_what_is_met_in_unchanged_code_is_withdrawn(room: Room, revised: str, withdrawn: bool) -> None:
+    room.models.write = saying(edit("return x * 3"), edit(revised))
 
     def read(messages: Messages) -> str:
         if "[[begin earlier " not in text_of(messages):
             return approval(findings=[objection("return x * 3", message="Three is not two.")])
         return approval(addressed=[{"finding": 1, "met": True, "why": "fine"}])
 
-    models.read = read
+    room.models.read = read
     room.settle(batch="revisions = 1")
     review = review_of(room.done())
     assert (review.answered, review.withdrawn) == ((1, 0), int(withdrawn))
@@ -215,21 +154,14 @@ def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
 # The prompt's version
 
 
-def test_one_changed_word_in_a_prompt_of_ones_own_is_another_version_in_every_figure(
-    room: Room, models: Models
-) -> None:
+def test_one_changed_word_in_a_prompt_is_another_version_in_every_figure(room: Room) -> None:
     packaged = (resource_dir("prompts") / "review.md").read_text(encoding="utf-8")
     folder = room.config.parent / "prompts"
     folder.mkdir()
     versions = []
-    for text in (
-        packaged,
-        packaged.replace("are nice", "is nice").replace("whether the change", "if the change"),
-    ):
+    for text in (packaged, packaged.replace("whether the change", "if the change")):
         (folder / "review.md").write_text(text, encoding="utf-8")
-        room.queue()
-        room.work()
-        versions.append(review_of(room.proposals()[-1]).prompt_version)
+        versions.append(review_of(room.done()).prompt_version)
     assert versions[0] != versions[1]
     rows = revise_rate(room.read().verdict_counts("prompt")).rows
     assert {row.group: row.n for row in rows} == {versions[0]: 1, versions[1]: 1}
@@ -237,24 +169,19 @@ def test_one_changed_word_in_a_prompt_of_ones_own_is_another_version_in_every_fi
     # One that hides the diff is refused before anything is asked.
     (folder / "review.md").write_text(packaged.replace("{{ diff }}", ""), encoding="utf-8")
     room.queue()
-    asked = len(models.written)
+    asked = len(room.models.written)
     with pytest.raises(ConfigError, match=r"review\.md: the prompt does not use diff"):
         room.work()
-    assert len(models.written) == asked
+    assert len(room.models.written) == asked
 
 
 # What a review says that it read
 
 
-def two_hunks(room: Room, models: Models) -> None:
-    room.commit({"a.txt": b"one\n", "b.txt": b"one\n"})
-    block = "{}.txt\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n"
-    models.write = lambda messages: block.format("a") + block.format("b")
-    room.queue(files=["a.txt", "b.txt"])
-
-
 def test_a_review_that_leaves_hunks_out_says_so_everywhere(room: Room, models: Models) -> None:
-    two_hunks(room, models)
+    room.commit({"a.txt": b"one\n", "b.txt": b"one\n"})
+    models.write = lambda messages: block("a.txt", "one\n", "two\n") + block("b.txt", "one\n", "two\n")
+    room.queue(files=["a.txt", "b.txt"])
     models.read = lambda messages: approval(read=["hunk 1"])
     room.work()
     proposal = room.proposals()[0]
@@ -270,23 +197,11 @@ def test_a_review_that_leaves_hunks_out_says_so_everywhere(room: Room, models: M
     assert [(one.id, mark.kind) for one, mark in choice.left_out] == [(proposal.id, Kind.UNREAD)]
 
 
-def test_the_prompts_name_every_key_that_an_answer_needs(room: Room, models: Models) -> None:
-    asked: dict[bool, tuple[str, list[str]]] = {}
-
-    def say(messages: Messages) -> str:
-        again = "addressed" in messages[0]["content"]
-        schema = review_schema(["H1"], again=int(again))
-        items = schema["properties"]["findings"]["items"]["required"]
-        items += schema["properties"]["addressed"]["items"]["required"] if again else []
-        asked[again] = messages[0]["content"], [*schema["required"], *items]
-        return approval() if again else approval(findings=[objection("return x * 2")], verdict="REVISE")
-
-    models.read = say
-    models.write = lambda messages: edit(
-        "return x * 3" if "findings" in text_of(messages[2:]) else "return x * 2"
-    )
-    room.queue()
-    room.work()
-    assert set(asked) == {False, True}
-    for text, keys in asked.values():
-        assert [key for key in keys if not re.search(rf"\b{key}\b", text)] == []
+def test_the_prompts_name_every_key_that_an_answer_needs() -> None:
+    for name, again in (("review", 0), ("review-again", 1)):
+        text = (resource_dir("prompts") / f"{name}.md").read_text(encoding="utf-8")
+        schema = review_schema(["H1"], again=again)
+        keys = {*schema["required"], *schema["properties"]["findings"]["items"]["required"]}
+        if again:
+            keys |= {*schema["properties"]["addressed"]["items"]["required"]}
+        assert {key for key in keys if not re.search(rf"\b{key}\b", text)} == set(), name

@@ -8,8 +8,8 @@ import pytest
 
 from navigator.git.hunks import ChoiceRefused
 from navigator.model.errors import Conflict
-from navigator.model.states import CheckOutcome, ProposalState, TaskState, Verdict
-from navigator.sheet.marks import batch_choice, facts_of, marks
+from navigator.model.states import CheckOutcome, ProposalState, TaskState
+from navigator.sheet.marks import facts_of, marks
 from tests.journey.splitting import BATCH, CHANGED, CODE, FIVE, NUMBERS, THIRTY, SplitBench
 from tests.journey.support import git
 from tests.sandbox.support import needs_sandbox
@@ -27,9 +27,7 @@ def outcomes(bench: SplitBench, identifier: str) -> dict[str, CheckOutcome]:
 # The part
 
 
-def test_a_part_and_the_rest_are_proposals_of_their_own_that_went_through_the_gates(
-    bench: SplitBench,
-) -> None:
+def test_a_part_and_the_rest_are_proposals_that_went_through_the_gates(bench: SplitBench) -> None:
     """Nobody writes the rest again: its hunks, on top of the part whose file they are in, with checks of its own."""
     parent = bench.proposal(bench.waiting())
     with bench.desk.reading() as store:
@@ -62,6 +60,7 @@ def test_a_part_and_the_rest_are_proposals_of_their_own_that_went_through_the_ga
     with bench.desk.reading() as store:
         (known,) = facts_of(store, [rest.id])
         assert store.call_counts() == asked, "no model was asked"
+        assert [row.n for row in store.verdict_counts()] == [1], "the whole was reviewed once"
     words = f"part of {parent.id}, reviewed as a whole (REVISE there)"
     assert [mark.words for mark in marks(known)][:1] == [words]
 
@@ -81,36 +80,31 @@ def test_a_rest_in_other_files_lands_without_the_part(bench: SplitBench) -> None
     assert bench.task(part["task_id"]).state is TaskState.AWAITING_REVIEW, "a review can be asked for"
 
 
-def test_comments_go_along_when_the_rest_is_sent_back(bench: SplitBench) -> None:
+def test_a_part_and_a_rest_that_are_sent_back_stay_what_they_are(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
-    bench.act("comment", proposal=parent.id, path="n.txt", side="new", line=5, quote="five", text="digits")
-    rest = bench.split(parent.id, "H4")["rest"]["proposal"]
-    assert bench.decide("send_back", rest)["recorded"]
+    comment = {"proposal": parent.id, "path": "n.txt", "side": "new", "line": 5, "quote": "five"}
+    bench.act("comment", **comment, text="digits")
+    split = bench.split(parent.id, "H4")
+    assert bench.decide("send_back", split["rest"]["proposal"])["recorded"]
     note = bench.task(parent.task_id).note
     assert note.startswith("Only a part of the answer") and "- H3 n.txt, line 5\n  -5\n  +five" in note
     assert "- H1 code.py, line 2" in note and "H4" not in note
     assert note.endswith("n.txt:5: five\n  digits")
-
-
-def test_a_part_that_needs_another_hunk_shows_its_failed_check(bench: SplitBench) -> None:
-    broken = dict(CHANGED) | {"code.py": CODE.replace(b"def one():\n", b"def one(\n") + b"\n# end\n"}
-    broken["code.py"] = broken["code.py"].replace(
-        b"def two():\n    return 2\n", b"def two():\n    return 3\n"
-    )
-    parent = bench.waiting(broken)
-    part = bench.split(parent, "H1")["part"]
-    assert outcomes(bench, part["id"])["files parse"] is CheckOutcome.FAILED
-    assert "code.py:" in bench.proposal(part["id"]).checks[0].detail
-    assert bench.task(part["task_id"]).state is TaskState.AWAITING_APPROVAL
+    with pytest.raises(Conflict, match="already decided"):
+        bench.act("comment", **comment | {"proposal": split["rest"]["proposal"]}, text="late")
+    assert bench.decide("send_back", split["part"]["id"], note="in capitals")["recorded"]
+    task = bench.task(split["part"]["task_id"])
+    assert (task.state, task.attempt) == (TaskState.QUEUED, 1)
+    assert task.note.startswith("Only a part") and task.note.endswith("in capitals")
+    again = bench.proposal(bench.answer(task.id, {"n.txt": NUMBERS.replace(b"\n30\n", b"\nTHIRTY\n")}))
+    assert (again.parent, again.hunks) == ("", ())
 
 
 @pytest.mark.sandbox
 @needs_sandbox
 def test_the_projects_tests_run_on_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    both = "import code; assert code.one() == 1"  # H1 calls what H2 brings
-    bench = SplitBench(
-        tmp_path, monkeypatch, check=f"cp code.py code2.py && python3 -c '{both.replace('code', 'code2')}'"
-    )
+    check = "cp code.py code2.py && python3 -c 'import code2; assert code2.one() == 1'"
+    bench = SplitBench(tmp_path, monkeypatch, check=check)  # H1 calls what H2 brings
     part = bench.split(bench.waiting(), "H1")["part"]
     assert outcomes(bench, part["id"])["tests"] is CheckOutcome.FAILED
     assert bench.task(part["task_id"]).state is TaskState.AWAITING_APPROVAL
@@ -145,27 +139,12 @@ def test_a_refused_choice_makes_nothing_and_only_what_waits_is_split_once(bench:
         bench.split(part, "H1")
 
 
-def test_a_part_counts_nowhere_and_no_batch_key_takes_it(bench: SplitBench) -> None:
-    parent = bench.waiting(verdict=Verdict.APPROVE)
-    result = bench.split(parent, "H4")
-    part, rest = result["part"]["id"], result["rest"]["proposal"]
-    with bench.desk.reading() as store:
-        choice = batch_choice(store, unseen=True)
-        verdicts = store.verdict_counts()
-    assert choice.taken == ()
-    words = f"part of {parent}, reviewed as a whole (APPROVE there)"
-    assert {(held.id, mark.words) for held, mark in choice.left_out} == {(part, words), (rest, words)}
-    assert [row.n for row in verdicts] == [1], "the whole was reviewed once"
-
-
 # Landing
 
 
 @pytest.mark.parametrize("landing", ["branch", "current"])
-def test_the_rest_lands_on_top_of_its_part(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, landing: str
-) -> None:
-    bench = SplitBench(tmp_path, monkeypatch, landing=landing)
+def test_the_rest_lands_on_top_of_its_part(bench: SplitBench, landing: str) -> None:
+    bench.act("project.set", name="code", landing=landing)
     parent = bench.proposal(bench.waiting())
     result = bench.split(parent.id, "H4")
     part, rest = result["part"]["id"], result["rest"]["proposal"]
@@ -239,14 +218,3 @@ def test_a_part_whose_files_changed_is_rewritten_as_that_part(bench: SplitBench)
     note = bench.task(parent.task_id).note
     assert bench.task(parent.task_id).state is TaskState.STALE
     assert f"written separately, as {part.task_id}" in note and "+thirty" in note
-
-
-def test_a_part_sent_back_stays_a_part(bench: SplitBench) -> None:
-    parent = bench.proposal(bench.waiting())
-    part = bench.proposal(bench.split(parent.id, "H4")["part"]["id"])
-    assert bench.decide("send_back", part.id, note="in capitals")["recorded"]
-    task = bench.task(part.task_id)
-    assert (task.state, task.attempt) == (TaskState.QUEUED, 1)
-    assert task.note.startswith("Only a part") and task.note.endswith("in capitals")
-    again = bench.proposal(bench.answer(task.id, {"n.txt": NUMBERS.replace(b"\n30\n", b"\nTHIRTY\n")}))
-    assert (again.parent, again.hunks) == ("", ())

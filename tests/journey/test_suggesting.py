@@ -20,6 +20,7 @@ from navigator.journey.scan import (
     sift,
 )
 from navigator.model.states import Complexity, TaskKind
+from tests.journey.answers import JSON_VALUES
 from tests.scripted.instances import allowed, instance_of
 
 SHOWN = {"a.py": "import os\n\n\ndef load(path):\n    return open(path).read()\n", "b.py": "x = 1\n"}
@@ -112,11 +113,6 @@ def test_what_is_no_list_is_refused(text: str) -> None:
         read_scan(text)
 
 
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
-    max_leaves=8,
-)
 _FIELDS = st.fixed_dictionaries(
     {
         "title": st.text(max_size=150),
@@ -139,7 +135,7 @@ _FIELDS = st.fixed_dictionaries(
 )
 
 
-@given(st.lists(_FIELDS | _JSON, max_size=20))
+@given(st.lists(_FIELDS | JSON_VALUES, max_size=20))
 def test_whatever_a_model_lists_can_be_stored_and_shown(entries: list[Any]) -> None:
     found = sift(read_scan(json.dumps({"suggestions": entries})), known())
     assert [one.rank for one in found] == list(range(1, len(found) + 1))

@@ -13,8 +13,8 @@ from navigator.journey.reproducing import (
     to_prove,
     why_not_there,
 )
-from navigator.model.models import Finding
-from navigator.model.states import Criterion, FindingKind, ReproductionOutcome, Severity
+from navigator.model.states import ReproductionOutcome, Severity
+from tests.journey.answers import grounded
 from tests.journey.room import whole
 
 TEXT = "x = 1\n"
@@ -54,24 +54,13 @@ def test_no_answer_breaks_it_or_leads_out(text: str, path: str) -> None:
             assert ".." not in read.path.split("/") and not read.path.startswith("/")
 
 
-def finding(severity: Severity, *, anchored: bool = True, remark: bool = False) -> Finding:
-    return Finding(
-        kind=FindingKind.WRONG,
-        severity=severity,
-        criterion=Criterion.SAFETY,
-        message="m",
-        anchored=anchored,
-        remark=remark,
-    )
-
-
 def test_the_gravest_grounded_findings_are_proved_first() -> None:
     found = [
-        finding(Severity.MAJOR),
-        finding(Severity.MINOR),
-        finding(Severity.BLOCKER, anchored=False),
-        finding(Severity.BLOCKER, remark=True),
-        finding(Severity.BLOCKER),
-        finding(Severity.MAJOR),
+        grounded(severity=Severity.MAJOR),
+        grounded(severity=Severity.MINOR),
+        grounded(severity=Severity.BLOCKER, anchored=False),
+        grounded(severity=Severity.BLOCKER, remark=True),
+        grounded(severity=Severity.BLOCKER),
+        grounded(severity=Severity.MAJOR),
     ]
     assert to_prove(found) == [4, 0, 5]

@@ -10,16 +10,16 @@ import pytest
 
 from navigator.actions import registry
 from navigator.actions.approve import Approve, merge_hint
-from navigator.actions.base import Level, Question, SubjectVerb, read_card
+from navigator.actions.base import Question, SubjectVerb, read_card
 from navigator.actions.conducting import Conduct
 from navigator.actions.deciding import DecisionRow, Pinned, Reject, SendBack, Undo
 from navigator.actions.split import Split
 from navigator.actions.tasks import Cancel, PutAway, Retry
 from navigator.actions.wire import NoConductor
 from navigator.landing.plan import unknown_person
-from navigator.model.errors import Conflict, NavigatorError, UsageError
-from navigator.model.models import Decision, Landing, Suggestion
-from navigator.model.states import DecisionKind, LandingState, TaskKind, TaskState
+from navigator.model.errors import UsageError
+from navigator.model.models import Decision, Landing
+from navigator.model.states import DecisionKind, LandingState, TaskState
 from navigator.sheet.marks import batch_choice
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
@@ -37,24 +37,18 @@ async def test_an_unknown_operation_is_refused() -> None:
         await registry.perform(cast("Dependencies", None), "os.system", {})
 
 
-@pytest.mark.parametrize(
-    ("landing", "level"),
-    [
-        (LandingState.LANDED, "information"),
-        (LandingState.PENDING, "warning"),
-        (LandingState.REFUSED, "error"),
-    ],
-)
-def test_an_approval_says_how_serious_it_ends_and_how_to_merge_what_landed(
-    landing: LandingState, level: Level
-) -> None:
-    ref = "refs/heads/navigator/2026-01-01-a"
-    row = DecisionRow(
-        id="P7", kind=DecisionKind.APPROVE, recorded=True, landing=landing, ref=ref, commit="c" * 40
-    )
-    (told,) = Approve.outcome([row]).told
-    assert told.level == level
-    assert told.hint.startswith("`navigator merge`") is (landing is LandingState.LANDED)
+def test_an_approval_says_how_serious_it_ends_and_how_to_merge_what_landed() -> None:
+    ends = {
+        LandingState.LANDED: "information",
+        LandingState.PENDING: "warning",
+        LandingState.REFUSED: "error",
+    }
+    for landing, level in ends.items():
+        said = {"landing": landing, "ref": "refs/heads/navigator/2026-01-01-a", "commit": "c" * 40}
+        row = DecisionRow(id="P7", kind=DecisionKind.APPROVE, recorded=True, **said)
+        (told,) = Approve.outcome([row]).told
+        assert told.level == level
+        assert told.hint.startswith("`navigator merge`") is (landing is LandingState.LANDED)
     assert merge_hint("main") == ""
 
 
@@ -135,9 +129,7 @@ def test_a_row_of_the_deck_and_the_store_agree(tmp_path: Path, monkeypatch: pyte
 # Undo: one verb for a landing and for an approval that has not landed
 
 
-def test_undo_asks_about_a_landing_and_withdraws_an_approval_without_a_question(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_undo_asks_about_a_landing_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=2)
     identifier, approved = bench.waiting
     row = bench.approve(identifier)
@@ -164,8 +156,12 @@ def test_undo_asks_about_a_landing_and_withdraws_an_approval_without_a_question(
 # Approve: what is asked, and policy items by name
 
 
-def test_what_is_asked_before_an_approval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = SplitBench(tmp_path, monkeypatch)
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SplitBench:
+    return SplitBench(tmp_path, monkeypatch)
+
+
+def test_what_is_asked_before_an_approval(bench: SplitBench) -> None:
     identifier = bench.waiting({"Makefile": b"all:\n", "n.txt": THIRTY}, policed=True)
     other = bench.waiting({"n.txt": THIRTY})
     with bench.desk.reading() as store:
@@ -182,10 +178,7 @@ def test_what_is_asked_before_an_approval(tmp_path: Path, monkeypatch: pytest.Mo
         assert answered.question(store).items == ()
 
 
-def test_an_item_that_several_share_is_confirmed_by_proposal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = SplitBench(tmp_path, monkeypatch)
+def test_an_item_that_several_share_is_confirmed_by_proposal(bench: SplitBench) -> None:
     first, second = (bench.waiting({"Makefile": text}, policed=True) for text in (b"all:\n", b"all: x\n"))
     with bench.desk.reading() as store:
         short = batch_choice(store, {"build:Makefile"}, unseen=True)
@@ -201,53 +194,11 @@ def test_an_item_that_several_share_is_confirmed_by_proposal(
     assert bench.approve(first, confirm=["build:Makefile"])["recorded"]
 
 
-def test_sending_back_needs_a_note_unless_there_are_comments(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = SplitBench(tmp_path, monkeypatch)
-    identifier = bench.waiting()
-    verb = SendBack(proposals=(Pinned(id=identifier),))
-    with bench.desk.reading() as store:
-        before = verb.question(store)
-    line = {"proposal": identifier, "path": "n.txt", "line": 5, "quote": "five"}
-    unsent = bench.act("comment", **line, text="numbers")["comment"]
-    bench.act("comment", **line, text="digits", number=unsent)
-    with bench.desk.reading() as store:
-        after = verb.question(store)
-    assert before.note is not None and after.note is not None
-    assert before.note.needed and not after.note.needed
-    assert "n.txt:5  digits" in after.lines and "n.txt:5  numbers" not in after.lines
-    assert bench.decide("send_back", identifier)["recorded"]
-    with pytest.raises(Conflict, match="already decided"):
-        bench.act("comment", proposal=identifier, path="n.txt", line=5, text="late")
-
-
-def test_putting_a_scan_away_asks_about_what_it_suggests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = SplitBench(tmp_path, monkeypatch)
-    with bench.world() as world, world.store.transaction() as tx:
-        project = tx.read.project("code")
-        scan = tx.add_task(project.id, "Look for bugs", kind=TaskKind.SCAN)
-        tx.set_task_state(scan.id, TaskState.GENERATING)
-        tx.add_suggestions(scan.id, 0, [Suggestion(task_id=scan.id, rank=1, text="Test it")])
-        tx.set_task_state(scan.id, TaskState.AWAITING_APPROVAL)
-    with bench.desk.reading() as store:
-        question = PutAway(ids=(scan.id,)).question(store)
-    assert question is not None and question.lines == ("1 open suggestion will be dismissed.",)
-    assert bench.act("task.done", ids=[scan.id])["tasks"][0]["state"] == "done"
-
-
-def test_settings_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = SplitBench(tmp_path, monkeypatch)
+def test_settings_of_a_project(bench: SplitBench) -> None:
     git(bench.repository, "branch", "other")
     made = bench.act("project.set", name="code", landing="current", base="other", check=" make ")["project"]
     assert (made["landing"], made["base"], made["check"]) == ("current", "other", "make")
     assert bench.act("project.set", name="code", base="")["project"]["landing"] == "current"
-    with pytest.raises(NavigatorError, match="no branch"):
-        bench.act("project.set", name="code", base="nowhere")
-    with pytest.raises(UsageError, match="Name a setting"):
-        bench.act("project.set", name="code")
     with pytest.raises(UsageError, match="landing"):
         bench.act("project.set", name="code", landing="elsewhere")
     # Commands for a conductor need one, and something to do.
@@ -257,9 +208,7 @@ def test_settings_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         bench.act("conduct", do="stop")
 
 
-def test_that_nobody_can_commit_is_asked_about_before_and_never_where_the_repository_names_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_nobody_can_commit_is_said_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=2)
     without_identity(monkeypatch, tmp_path)
     said = f"⚠ {unknown_person(str(bench.repository))}"

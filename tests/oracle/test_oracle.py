@@ -8,18 +8,15 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.git.world import fingerprint
-from tests.journey.killed_at import KILLED_AT
 from tests.journey.scripted_models import Models, speaking
-from tests.journey.support import PATIENCE, differences, hurry
+from tests.journey.support import PATIENCE, differences, hurry, running
 from tests.oracle.scenarios import World, speakers, unlike
 from tests.sandbox.support import needs_sandbox
 
@@ -27,19 +24,20 @@ pytestmark = [pytest.mark.slow, pytest.mark.sandbox, needs_sandbox]
 
 ENDS = Path(__file__).with_name("ends.json")
 RECORD = bool(os.environ.get("NAVIGATOR_RECORD"))
-KILLS = int(os.environ.get("NAVIGATOR_KILLS", "8"))
+WRITING = (("event", "call_ended", 1), ("event", "task_state", 6), ("event", "", 24), ("whole", "10", 16))
+READING = (
+    ("event", "review_added", 1),
+    ("event", "call_ended=reviewer", 1),
+    ("event", "", 12),
+    ("whole", "5", 8),
+)
+DECIDED = (("event", "task_state", 2), ("event", "", 5), ("whole", "5", 4))
+KILLS = ((26, WRITING), (24, READING), (14, DECIDED))
+"""How often, and by which moments of `killed_at.py`: the last number is the most of such events that a session comes to."""
+SEEDS = max(1, int(os.environ.get("NAVIGATOR_KILLS", "0")) // sum(number for number, _ in KILLS))
+RUN = ("run", "--until", "idle")
 SCRATCH = ("blobs-", "tree-", "new-", "own-", "snapshot-", "check-", "merge-", "checkout-")
 """Beginnings of the names of folders that last as long as one step."""
-MOMENTS = (
-    (
-        ("event", "call_ended=generator", 6),
-        ("event", "looked", 1),
-        ("event", "proposal_added", 3),
-        ("event", "review_added", 4),
-    ),
-    (("event", "task_state=generating", 1),),
-)
-"""Where the two sessions are killed; and at random, Navigator and its gits."""
 
 
 @pytest.fixture
@@ -59,25 +57,12 @@ def world(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Wo
     return World(tmp_path, models)
 
 
-def running_in(folder: Path) -> list[str]:
-    """What still runs with this folder in its arguments or its environment, apart from this process and its own children."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it ended meanwhile, or is another user's
-            parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
-            words = (entry / "cmdline").read_bytes()
-            if str(os.getpid()) in (entry.name, parent):
-                continue
-            if str(folder).encode() in words + (entry / "environ").read_bytes():
-                found.append(words.decode("utf-8", "replace"))
-    return found
-
-
 def assert_nothing_left(world: World, folder: Path) -> None:
     """After the next start of a conductor: no process, and no folder that lasts as long as one step."""
-    world.desk.run("run", "--until", "idle")
+    world.desk.killed_at("event", "none", 1, *RUN)
     deadline = time.monotonic() + PATIENCE
-    while left := running_in(folder):  # what a killed process started ends a little after it
+    # What a killed process started ends a little after it.
+    while left := [words for parent, words in running(str(folder)) if parent != os.getpid()]:
         assert time.monotonic() < deadline, left
         time.sleep(0.02)
     assert list((folder / "temporary").iterdir()) == []
@@ -97,24 +82,22 @@ def test_every_way_of_a_task_comes_to_its_end(world: World) -> None:
     assert world.landed() == 3
 
 
-@pytest.mark.parametrize("seed", range(max(1, KILLS // 8)))
+@pytest.mark.parametrize("seed", range(SEEDS))
 def test_the_same_ends_after_kills(world: World, tmp_path: Path, seed: int) -> None:
-    """Killed at events all over both sessions: nothing is lost, nothing is doubled."""
+    """Killed every few events of both sessions, alone or with its gits: nothing is lost, nothing is doubled."""
     chosen = random.Random(seed)
     untouched = fingerprint(world.repository)
     died = 0
-    for part, named in enumerate(MOMENTS):
-        random_ones = [("whole", str(chosen.randrange(30)), chosen.randrange(5, 60)) for _ in range(1 - part)]
-        for moment, what, count in (*named, *random_ones):
-            child = world.desk.python(KILLED_AT, moment, what, str(count), "run", "--until", "idle")
-            out, err = child.communicate(timeout=PATIENCE)
-            assert child.returncode in (-signal.SIGKILL, 0), (out + err).decode()[-3000:]
-            died += child.returncode == -signal.SIGKILL
-        world.work()
-        if not part:
+    for wanted, moments in KILLS:
+        if moments is DECIDED:
+            world.work()
             assert differences(untouched, fingerprint(world.repository)) == []
             world.decide()
-    assert died >= 4
+        for _ in range(wanted):
+            moment, what, most = chosen.choice(moments)
+            died += world.desk.killed_at(moment, what, chosen.randint(1, most), *RUN)[0]
+    world.work()
+    assert died >= 60
     with world.desk.reading() as store:
         looks = [(one.turn, one.kind) for one in store.looks(world.task("looked").id)]
     assert looks == [(1, "search"), (1, "read")], "what was answered is not asked again"

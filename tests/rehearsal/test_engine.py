@@ -71,57 +71,40 @@ async def load_with(client: httpx.AsyncClient, name: str, count: int) -> dict[st
         await asyncio.sleep(0.005)
 
 
-async def test_one_runs_and_others_wait_until_they_are_aborted() -> None:
-    async with serving(ENDLESS, max_running=1) as (client, _):
-        requests = [asyncio.create_task(post(client, rid=f"r{n}")) for n in range(3)]
+async def test_requests_run_or_wait_until_they_are_aborted_by_the_beginning_of_their_ids() -> None:
+    async with serving(ENDLESS, max_running=2) as (client, api):
+        requests = {rid: asyncio.create_task(post(client, rid=rid)) for rid in ("a", "ab", "b", "c")}
         load = await load_with(client, "num_waiting_reqs", 2)
-        await client.post("/abort_request", json={"rid": "r2"})
-        last = await requests[2]
-        left = await load_with(client, "num_waiting_reqs", 1)
+        assert (load["num_running_reqs"], load["max_running_requests"]) == (2, 2)
+        again = await client.post("/v1/chat/completions", json={**BODY, "rid": "b"})
+        assert (again.status_code, api.engine.abort("")) == (400, False)
+        assert again.json()["message"] == "Duplicate request ID detected: b"
+        await client.post("/abort_request", json={"rid": "a"})
+        ended = [await requests[rid] for rid in ("a", "ab")]
+        # The others get the places, and whoever goes away while it waits leaves the queue.
+        left = await load_with(client, "num_waiting_reqs", 0)
+        assert left["num_running_reqs"] == 2
+        waiting = asyncio.create_task(post(client))
+        await load_with(client, "num_waiting_reqs", 1)
+        waiting.cancel()
+        await load_with(client, "num_waiting_reqs", 0)
         await client.post("/abort_request", json={"abort_all": True})
-        answers = [await request for request in requests]
+        ended += [await requests[rid] for rid in ("b", "c")]
         await load_with(client, "num_running_reqs", 0)
 
-    assert (load["num_running_reqs"], load["max_running_requests"]) == (1, 1)
-    assert left["num_running_reqs"] == 1
-    assert last["choices"][0]["finish_reason"] == "abort"
-    assert {answer["id"] for answer in answers} == {"r0", "r1", "r2"}
-    assert all(answer["choices"][0]["finish_reason"] == "abort" for answer in answers)
+    assert [(one["id"], one["choices"][0]["finish_reason"]) for one in ended] == [
+        (rid, "abort") for rid in requests
+    ]
 
 
-async def test_an_abort_takes_along_what_begins_with_its_id() -> None:
-    async with serving(ENDLESS) as (client, api):
-        requests = {rid: asyncio.create_task(post(client, rid=rid)) for rid in ("a", "ab", "b")}
-        await load_with(client, "num_running_reqs", 3)
-        assert not api.engine.abort("")
-        assert api.engine.abort("a")
-        ended = {(await requests[rid])["id"] for rid in ("a", "ab")}
-        await load_with(client, "num_running_reqs", 1)
-        api.engine.abort_all()
-        await requests["b"]
-
-    assert ended == {"a", "ab"}
-
-
-async def test_the_next_one_waiting_gets_the_place() -> None:
-    async with serving(ENDLESS, max_running=1) as (client, api):
-        first = asyncio.create_task(post(client, rid="first"))
-        await load_with(client, "num_running_reqs", 1)
-        second = asyncio.create_task(post(client, rid="second"))
-        await load_with(client, "num_waiting_reqs", 1)
-        assert api.engine.abort("first")
-        await first
-        await load_with(client, "num_waiting_reqs", 0)
-        assert api.engine.running == 1
-        api.engine.abort_all()
-        await second
-
-
-async def test_abort_ends_a_stream_in_order() -> None:
+async def test_a_stream_begins_with_its_first_token_and_an_abort_ends_it_in_order() -> None:
+    """Not a byte before, the status included: so it is with SGLang, and clients measure by it."""
     body = {**BODY, "stream": True, "stream_options": {"include_usage": True}}
     async with serving(ENDLESS) as (client, api):
         request = asyncio.create_task(client.post("/v1/chat/completions", json=body))
         await load_with(client, "num_running_reqs", 1)
+        await asyncio.sleep(0.05)
+        assert not request.done()
         api.engine.abort_all()
         answer = await request
 
@@ -130,17 +113,6 @@ async def test_abort_ends_a_stream_in_order() -> None:
     assert json.loads(closing)["choices"][0]["finish_reason"] == "abort"
     assert json.loads(counts)["usage"]["completion_tokens"] == 0
     assert done == "[DONE]"
-
-
-async def test_a_stream_begins_with_its_first_token() -> None:
-    """Not a byte before, the status included: so it is with SGLang, and clients measure by it."""
-    async with serving(ENDLESS, max_running=1) as (client, api):
-        request = asyncio.create_task(client.post("/v1/chat/completions", json={**BODY, "stream": True}))
-        await load_with(client, "num_running_reqs", 1)
-        await asyncio.sleep(0.05)
-        assert not request.done()
-        api.engine.abort_all()
-        assert (await request).status_code == 200
 
 
 async def test_a_client_that_goes_away_in_mid_stream_frees_its_place() -> None:
@@ -152,40 +124,6 @@ async def test_a_client_that_goes_away_in_mid_stream_frees_its_place() -> None:
             while "word" not in await anext(lines):
                 pass
         await load_with(client, "num_running_reqs", 0)
-
-
-async def test_a_client_that_goes_away_while_waiting_leaves_the_queue() -> None:
-    async with serving(ENDLESS, max_running=1) as (client, api):
-        first = asyncio.create_task(post(client))
-        await load_with(client, "num_running_reqs", 1)
-        second = asyncio.create_task(post(client))
-        await load_with(client, "num_waiting_reqs", 1)
-        second.cancel()
-        await load_with(client, "num_waiting_reqs", 0)
-        api.engine.abort_all()
-        await first
-        # The place is free again, for the next one too.
-        third = asyncio.create_task(post(client))
-        await load_with(client, "num_running_reqs", 1)
-        api.engine.abort_all()
-        await third
-
-
-async def test_a_rid_in_use_is_refused() -> None:
-    async with serving(ENDLESS) as (client, api):
-        first = asyncio.create_task(post(client, rid="same"))
-        await load_with(client, "num_running_reqs", 1)
-        second = await client.post("/v1/chat/completions", json={**BODY, "rid": "same"})
-        api.engine.abort_all()
-        answer = await first
-        again = asyncio.create_task(post(client, rid="same"))
-        await load_with(client, "num_running_reqs", 1)
-        api.engine.abort_all()
-        await again
-
-    assert second.status_code == 400
-    assert second.json()["message"] == "Duplicate request ID detected: same"
-    assert answer["id"] == "same"
 
 
 async def test_one_prompt_is_read_at_a_time_and_nothing_is_written_meanwhile() -> None:
@@ -207,32 +145,19 @@ async def test_one_prompt_is_read_at_a_time_and_nothing_is_written_meanwhile() -
     assert ends[2] - begun >= 0.3
 
 
-async def test_the_brain_is_told_how_often_a_prompt_came_before() -> None:
-    seen: list[int] = []
-
-    def brain(messages: object, schema: object, repeat: int, temperature: float) -> Completion:
-        seen.append(repeat)
-        return Completion("x")
-
-    async with serving(AT_ONCE, brain=brain) as (client, _):
-        for text in ("a", "a", "b", "a"):
-            await post(client, messages=[{"role": "user", "content": text}])
-
-    assert seen == [0, 1, 0, 2]
-
-
-async def test_text_parts_are_joined() -> None:
-    prompts: list[Any] = []
+async def test_the_brain_is_told_joined_parts_and_how_often_a_prompt_came_before() -> None:
+    seen: list[Any] = []
 
     def brain(messages: Any, schema: object, repeat: int, temperature: float) -> Completion:
-        prompts.extend(messages)
+        seen.append((messages[0]["content"], repeat))
         return Completion("x")
 
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     async with serving(AT_ONCE, brain=brain) as (client, _):
-        await post(client, messages=[{"role": "user", "content": parts}])
+        for content in ("a", "a", parts, "a"):
+            await post(client, messages=[{"role": "user", "content": content}])
 
-    assert prompts == [{"role": "user", "content": "ab"}]
+    assert seen == [("a", 0), ("a", 1), ("ab", 0), ("a", 2)]
 
 
 async def test_too_large_a_body_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,14 +175,6 @@ def admit(cache: PrefixCache, prompt: str) -> int:
     return cache.admit(prompt, estimate_tokens(prompt))
 
 
-def test_the_first_prompt_finds_nothing_and_the_second_itself() -> None:
-    cache = PrefixCache()
-    prompt = "x" * (WIDTH * 3)
-
-    assert admit(cache, prompt) == 0
-    assert admit(cache, prompt) == PAGE_TOKENS * 3 - 1
-
-
 @given(st.integers(0, 4), st.integers(1, 4))
 def test_whole_pages_of_a_common_beginning_count(common: int, rest: int) -> None:
     cache = PrefixCache()
@@ -269,7 +186,7 @@ def test_whole_pages_of_a_common_beginning_count(common: int, rest: int) -> None
 
 def test_the_least_recently_used_leaves_first() -> None:
     cache = PrefixCache(capacity_tokens=PAGE_TOKENS * 2)
-    admit(cache, "a" * WIDTH)
+    assert admit(cache, "a" * WIDTH) == 0
     admit(cache, "b" * WIDTH)
     admit(cache, "a" * WIDTH)
     admit(cache, "c" * WIDTH)

@@ -46,16 +46,14 @@ def test_there_is_enough_of_everything() -> None:
     assert [task.order for task in sample_tasks(9, sample_projects())] == list(range(9))
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: f"{task.order}")
-def test_the_answers_come_in_their_order(task: SampleTask) -> None:
-    said: list[str] = []
-    for expected in task.answers:
-        said.append(asked(task, *said))
-        assert said[-1] == expected
-    assert asked(task, *said) == task.answers[-1]
-    assert all(path in PROJECTS[task.project].files for path in task.files)
-    if task.reviews:
-        assert "\n<<<<<<< SEARCH\n" in task.answers[-1]
+def test_the_answers_come_in_their_order() -> None:
+    for task in TASKS:
+        said: list[str] = []
+        for expected in (*task.answers, task.answers[-1]):
+            said.append(asked(task, *said))
+            assert said[-1] == expected, task.text
+        assert PROJECTS[task.project].files.keys() >= {*task.files}
+        assert not task.reviews or "\n<<<<<<< SEARCH\n" in task.answers[-1]
 
 
 def test_an_unknown_task_is_not_invented() -> None:

@@ -62,13 +62,10 @@ class Cost:
         }
 
 
-def read_costs(reader: Reader, since: str) -> Cost:
-    """What the work from `since` on cost, and what came out of it."""
-    return Cost(
-        reader.work_yield(since),
-        reader.work_totals(since),
-        reader.swap_totals(since),
-    )
+def read_costs(reader: Reader, since: str, *, priced: bool = False) -> Cost:
+    """What the work from `since` on cost, and what came out of it; `priced` as in `CostReads.work_totals`."""
+    work = reader.work_totals(since, priced=priced)
+    return Cost(reader.work_yield(since), work, reader.swap_totals(since))
 
 
 def cost_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
