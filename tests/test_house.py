@@ -51,7 +51,15 @@ def test_status_imports_nothing_heavy(tmp_path: Path) -> None:
     assert not loaded_after(code, tmp_path) & {*HEAVY, "pydantic", "asyncio"}
 
 
-@pytest.mark.parametrize("words", ["['--help']", "['task', 'list']", "['proposals', '--json']"])
+@pytest.mark.parametrize("words", ["['proposals']", "['task', 'list']"])
+def test_lists_import_no_model(words: str, tmp_path: Path) -> None:
+    code = f"from navigator.cli.main import cli\ncli.main({words}, standalone_mode=False)"
+    loaded_after(code, tmp_path)  # makes the database
+    # RE2 is for the texts of others; what a command needs of itself is read without it.
+    assert not loaded_after(code, tmp_path) & {*HEAVY, "pydantic", "asyncio", "re2"}
+
+
+@pytest.mark.parametrize("words", ["['--help']", "['task', 'list', '--json']", "['proposals', '--json']"])
 def test_light_commands_import_nothing_heavy(words: str, tmp_path: Path) -> None:
     code = f"from navigator.cli.main import cli\ntry:\n    cli.main({words}, standalone_mode=False)\nexcept SystemExit:\n    pass"
     assert not loaded_after(code, tmp_path) & set(HEAVY)
@@ -173,7 +181,7 @@ BUDGETS = {
     "actions": 2_285,
     "engine": 2_025,
     "tui": 6_830,
-    "cli": 4_205,
+    "cli": 4_225,
     "store": 2_850,
     "lab": 2_805,
     "sandbox": 2_140,
@@ -189,11 +197,11 @@ BUDGETS = {
     "setup": 1_115,
     "agents": 1_105,
     "schedule": 950,
-    "config": 800,
+    "config": 805,
     "landing": 810,
     "exam": 1_610,
     "process": 535,
-    "sheet": 1_950,
+    "sheet": 1_930,
     "mcp": 320,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""

@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from navigator.config.guarded import read_file
 from navigator.git.runner import Git
 from navigator.model.errors import NavigatorError
-from navigator.model.models import Project
+
+if TYPE_CHECKING:
+    from navigator.model.models import Project
 
 HOOK_MARK = b"# Made by `navigator hook install`."
 LARGEST_HOOK = 1 << 16

@@ -128,7 +128,7 @@ class Follower:
         began = time.monotonic()
         if not self._tips_stale or began < self._tips_due:
             return False
-        found = tips(self._reader)
+        found = tips(self._rows)
         took = time.monotonic() - began
         self._tips_stale = False
         self._tips_due = time.monotonic() + max(_TIPS_PAUSE, 10 * took)
