@@ -6,18 +6,20 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from sqlite3 import Row
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from navigator.model.errors import NotFound
 from navigator.model.ids import TaskId, number_of, task_id
 from navigator.model.json_text import read_json
 from navigator.model.models import Event, Model, Proposal, Review, Uncertainty, Usage, seconds_of
 from navigator.model.records import AgentTurn
-from navigator.model.snapshot import TaskView
 from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN, Queries
 from navigator.store.reads.statistics import ReproductionReads
 from navigator.store.schema import from_row, from_rows, unpacked
+
+if TYPE_CHECKING:
+    from navigator.model.snapshot import TaskView
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,10 @@ _DOUBT = (
 
 @lru_cache(maxsize=4096)
 def _task_view(row: Row, writer: Role) -> TaskView:
+    from navigator.model.snapshot import (
+        TaskView,
+    )  # late: only the scheduler asks, and what it sees is much to make
+
     return TaskView(
         id=task_id(row["id"]),
         project_id=row["project_id"],
