@@ -68,9 +68,7 @@ class BaseApp(App[None], inherit_bindings=False):
         self.prefs = Prefs(paths.root)
         self.snapshot = DeckSnapshot()
         self.feed = DataFeed(paths, self._new_snapshot, self._store_failed)
-        self.link = ConductorLink(
-            paths, lambda _: self.feed.poke(), self._live_changed, time_scale=time_scale
-        )
+        self.link = ConductorLink(paths, self.feed.poke, self._live_changed, time_scale=time_scale)
         self.then = ""
         self.failed: NavigatorError | None = None
         self.last_decided: tuple[str, ...] = ()

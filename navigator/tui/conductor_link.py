@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import sys
 import tempfile
@@ -24,7 +23,6 @@ if (
 ):  # what speaks to a conductor or starts one is imported then: the first paint does not wait for it
     from navigator.engine.following import ConductorClient
 
-log = logging.getLogger(__name__)
 
 _RETRY = 0.5
 _ANSWERS_WITHIN = 5.0

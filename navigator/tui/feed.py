@@ -7,7 +7,6 @@ answers what screens ask for. Each has a read-only connection of its own.
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 
-log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 POLL = 0.25
@@ -185,7 +183,7 @@ class DataFeed:
             except TimeoutError:
                 continue
 
-    def poke(self) -> None:
+    def poke(self, *_: object) -> None:
         """Something happened: look now."""
         self._poke.set()
 
