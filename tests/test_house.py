@@ -162,7 +162,7 @@ BUDGETS = {
     "engine": 2_025,
     "tui": 6_810,
     "cli": 4_205,
-    "store": 2_850,
+    "store": 2_860,
     "lab": 2_805,
     "sandbox": 2_140,
     "swap": 2_295,
