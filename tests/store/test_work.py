@@ -338,8 +338,7 @@ def test_a_landing_and_its_undoing(store: Store, task: Task) -> None:
 def test_many_proposals_are_read_in_a_few_queries(
     store: Store, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("reader", "statistics"):
-        monkeypatch.setattr(f"navigator.store.reads.{module}._CHUNK", 10)
+    monkeypatch.setattr("navigator.store.reads.queries._CHUNK", 10)
     with store.transaction() as tx:
         for _ in range(15):  # more than one chunk of ids
             own = tx.add_task(task.project_id, "x")

@@ -23,7 +23,7 @@ from navigator.tui.dialogs import PickDialog
 from navigator.tui.widgets.screen import KeyBar
 from tests.journey.support import make_repository
 from tests.tui import driving
-from tests.tui.driving import loaded, until
+from tests.tui.driving import loaded, type_at_once, until
 from tests.tui.reviewing import editor_script
 
 
@@ -187,9 +187,8 @@ async def test_what_enter_chooses_from_a_list(paths: StatePaths) -> None:
         dialog = await at.picking()
         dialog._touched = True
         dialog._marked.clear()
-        # All at once, as from a terminal whose program was busy.
-        for key in (*"quill", "enter"):
-            at.app.post_message(Key(key, key if len(key) == 1 else None))
+        type_at_once(at.app, "quill")  # before the list is drawn, as from a terminal whose program was busy
+        at.app.post_message(Key("enter", None))
         await at.back()
         assert at.screen.sheet.projects == ("quill",)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from textual.events import Key
 from textual.widgets import Input
 
 from navigator.actions.alone import act_alone
@@ -28,7 +27,7 @@ from navigator.tui.widgets.page import Page
 from navigator.tui.widgets.screen import Dialog, KeyBar
 from tests.journey.support import git
 from tests.tui import driving
-from tests.tui.driving import go_to_finding, loaded, until
+from tests.tui.driving import go_to_finding, loaded, type_at_once, until
 from tests.tui.reviewing import Reviewing, editor_script
 
 
@@ -372,8 +371,7 @@ async def test_decisions_of_what_was_on_the_screen(
 
 async def test_rejecting_here_and_elsewhere(reviewing: Reviewing) -> None:
     async with opened(reviewing, "P5") as at:
-        for character in "rnot":  # what is typed while a dialog opens is in its note
-            at.app.post_message(Key(character, character))
+        type_at_once(at.app, "rnot")  # what is typed while a dialog opens is in its note
         dialog = await at.dialog(NoteDialog)
         await at.until(lambda: dialog.query_one(Editor).text == "not", "the note")
         await at.press("enter", *"now", "ctrl+s")

@@ -22,7 +22,7 @@ from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.screen import KeyBar
 from tests.journey.support import git, make_repository
 from tests.tui.conftest import AppMaker
-from tests.tui.driving import loaded, until
+from tests.tui.driving import loaded, type_at_once, until
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ async def test_chosen_read_and_fixed(
         assert "V review existing work" in str(bar.render()) and "a approve" not in str(bar.render())
         await pilot.press("V")
         await until(pilot, lambda: isinstance(app.screen, PickDialog), what="the choice")
-        await pilot.press(*"topic")
+        type_at_once(app, "topic")
         await pilot.press("enter")
         await until(pilot, lambda: bool(reader.tasks()), what="the task")
         (task,) = reader.tasks()
@@ -101,7 +101,7 @@ async def test_chosen_read_and_fixed(
         )
         await pilot.press("x")
         await until(pilot, lambda: isinstance(app.screen, NoteDialog) and app.screen.ready, what="the note")
-        await pilot.press(*"More")
+        type_at_once(app, "More")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: len(reader.tasks()) == 2, what="the fix")
         assert [one.state for one in reader.tasks()] == [TaskState.DONE, TaskState.QUEUED]

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from navigator.model.errors import NotFound
 from navigator.model.ids import TaskId, number_of, task_id
 from navigator.model.json_text import read_json
 from navigator.model.models import Event, Model, Proposal, Review, Uncertainty, Usage, seconds_of
 from navigator.model.records import AgentTurn
-from navigator.model.snapshot import TaskView
 from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN, Queries
 from navigator.store.reads.statistics import ReproductionReads
 from navigator.store.schema import from_row, from_rows, unpacked
+
+if TYPE_CHECKING:
+    from navigator.model.snapshot import TaskView
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,9 @@ _DOUBT = (
 
 @lru_cache(maxsize=4096)
 def _task_view(row: tuple[Any, ...], writer: Role) -> TaskView:
-    number, project, state, priority, round, files, updated, kind, _, _, group, reviewed, escalated, doubt = (
-        row
-    )
+    from navigator.model.snapshot import TaskView  # late: only the scheduler asks, and it is much to make
+
+    number, project, state, priority, round, files, updated, kind, _, _, group, proved, asked, doubt = row
     return TaskView(
         id=task_id(number),
         project_id=project,
@@ -78,8 +80,8 @@ def _task_view(row: tuple[Any, ...], writer: Role) -> TaskView:
         files=frozenset(read_json(files)),
         kind=TaskKind(kind),
         writer=writer,
-        reviewed=bool(reviewed),
-        escalated=bool(escalated),
+        reviewed=bool(proved),
+        escalated=bool(asked),
         group=task_id(group) if group else "",
         doubt=doubt,
     )

@@ -121,7 +121,6 @@ class VerdictReads(Queries):
 
 # Reading the tests that were to prove findings.
 
-_CHUNK = 500
 _Row = TypeVar("_Row", Reproduction, Judged)
 
 
@@ -207,11 +206,8 @@ class ReproductionReads(Queries):
     ) -> dict[int, dict[int, _Row]]:
         """The rows of a table about findings, by review and by the finding's place in it."""
         found: dict[int, dict[int, _Row]] = defaultdict(dict)
-        for start in range(0, len(reviews), _CHUNK):
-            chunk = reviews[start : start + _CHUNK]
-            marks = ", ".join("?" * len(chunk))
-            for row in self._all(f"SELECT * FROM {table} WHERE review_id IN ({marks})", *chunk):
-                found[row["review_id"]][row["finding"]] = from_row(model, row)
+        for row in self._among(f"SELECT * FROM {table} WHERE review_id", reviews):
+            found[row["review_id"]][row["finding"]] = from_row(model, row)
         return found
 
 
