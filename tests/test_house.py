@@ -182,7 +182,7 @@ BUDGETS = {
     "engine": 2_025,
     "tui": 6_830,
     "cli": 4_225,
-    "store": 2_850,
+    "store": 2_860,
     "lab": 2_805,
     "sandbox": 2_140,
     "swap": 2_295,
