@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from sqlite3 import Row
 from typing import TYPE_CHECKING, Any
 
 from navigator.model.errors import NotFound
@@ -66,26 +65,25 @@ _DOUBT = (
 
 
 @lru_cache(maxsize=4096)
-def _task_view(row: Row, writer: Role) -> TaskView:
-    from navigator.model.snapshot import (
-        TaskView,
-    )  # late: only the scheduler asks, and what it sees is much to make
+def _task_view(row: tuple[Any, ...], writer: Role) -> TaskView:
+    from navigator.model.snapshot import TaskView  # late: only the scheduler asks, and it is much to make
 
+    number, project, state, priority, round, files, updated, kind, _, _, group, proved, asked, doubt = row
     return TaskView(
-        id=task_id(row["id"]),
-        project_id=row["project_id"],
-        state=TaskState(row["state"]),
-        priority=row["priority"],
-        order=row["id"],
-        round=row["round"],
-        since=seconds_of(row["updated"]),
-        files=frozenset(read_json(row["files"])),
-        kind=TaskKind(row["kind"]),
+        id=task_id(number),
+        project_id=project,
+        state=TaskState(state),
+        priority=priority,
+        order=number,
+        round=round,
+        since=seconds_of(updated),
+        files=frozenset(read_json(files)),
+        kind=TaskKind(kind),
         writer=writer,
-        reviewed=bool(row["reviewed"]),
-        escalated=bool(row["escalated"]),
-        group=task_id(row["variant_of"]) if row["variant_of"] else "",
-        doubt=row["doubt"],
+        reviewed=bool(proved),
+        escalated=bool(asked),
+        group=task_id(group) if group else "",
+        doubt=doubt,
     )
 
 
@@ -110,8 +108,9 @@ class LoopReads(ReproductionReads):
             *(state.value for state in states),
         )
         roles = cache(lambda kind, complexity: writer(TaskKind(kind), Complexity(complexity)))
+        # As tuples: where rows are compared, the names of their columns are compared too.
         return [
-            _task_view(row, Role(row["wrote"]) if row["wrote"] else roles(row["kind"], row["complexity"]))
+            _task_view(tuple(row), Role(row["wrote"] or roles(row["kind"], row["complexity"])))
             for row in found
         ]
 
