@@ -47,7 +47,7 @@ def diff(ids: session.ProposalIds, *, against: Annotated[str | None, Value("P…
         for proposal in shown:
             if other is not None and other.project_id != proposal.project_id:
                 raise Conflict(f"{proposal.id} and {other.id} are of different projects.")
-            private = PrivateRepo.open(paths.private, store.project(proposal.project_id))
+            private = PrivateRepo.to_read(paths.private, store.project(proposal.project_id))
             (known,) = facts_of(store, [proposal.id], tips(store, {proposal.project_id}))
             files = private.diff(other.tree if other else proposal.base_commit, proposal.tree)
             documents.append(

@@ -7,7 +7,6 @@ while the generator is resident. Every answer is stored before it is judged: a r
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter
 
 from navigator.edits.parser import parse_answer
@@ -44,8 +43,6 @@ from navigator.model.states import (
 from navigator.model.text import safe_line
 from navigator.store.database import require_space
 from navigator.store.errors import StoreError
-
-log = logging.getLogger(__name__)
 
 REPAIRS_A_FILE = 2
 WHOLE_FILE_LINES = 400

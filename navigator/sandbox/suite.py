@@ -334,10 +334,11 @@ def compared(before: Baseline | None, after: SuiteRun) -> CheckResult:
     if after.cut and not new:
         return result(_FAILED, f"{after.line}; on the base the command ends normally", rest)
     if not new:
-        said = f"{plural(len(after.failures), 'test')} fail as they do on the base"
+        fail = "fails as it does" if len(after.failures) == 1 else "fail as they do"
+        said = f"{plural(len(after.failures), 'test')} {fail} on the base"
         return result(CheckOutcome.FAILED_BEFORE, said, rest)
     old = len(after.failures) - len(new)
-    also = f" ({old} more fail on the base too)" if old else ""
+    also = f" ({old} more {'fails' if old == 1 else 'fail'} on the base too)" if old else ""
     return result(_FAILED, f"{_failed_line(after, new)}{also}", rest)
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
+from typing import cast
 
 import pytest
 from textual.events import Key
@@ -48,9 +49,7 @@ class Driver(driving.Driver):
 
     @property
     def screen(self) -> ComposeScreen:
-        screen = self.app.screen_stack[0]
-        assert isinstance(screen, ComposeScreen)
-        return screen
+        return cast("ComposeScreen", self.app.screen_stack[0])
 
     async def change(self, field: str, *keys: str) -> None:
         """Press keys with the cursor on a field of the form."""
@@ -60,9 +59,7 @@ class Driver(driving.Driver):
 
     async def picking(self) -> PickDialog:
         await self.until(lambda: isinstance(self.app.screen, PickDialog) and self.app.screen.is_mounted)
-        dialog = self.app.screen
-        assert isinstance(dialog, PickDialog)
-        return dialog
+        return cast("PickDialog", self.app.screen)
 
     async def back(self) -> None:
         await self.until(lambda: len(self.app.screen_stack) == 1)

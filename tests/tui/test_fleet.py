@@ -45,7 +45,6 @@ def server() -> Iterator[str]:
     """A rehearsal's generator that answers."""
     words = "-m navigator.rehearsal --role generator --port 0 --time-scale 0"
     child = subprocess.Popen([sys.executable, *words.split()], stdout=subprocess.PIPE)
-    assert child.stdout is not None
     port = json.loads(child.stdout.readline())["port"]
     yield f"http://127.0.0.1:{port}"
     child.terminate()

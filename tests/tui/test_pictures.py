@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 from textual.pilot import Pilot
@@ -95,9 +95,7 @@ async def suggestions(app: NavigatorApp, pilot: Pilot[Any]) -> None:
 async def to_review(app: NavigatorApp, pilot: Pilot[Any]) -> ReviewScreen:
     app.go("review", OpenProposal("P2", [card.proposal for card in app.snapshot.inbox]))
     await until(pilot, lambda: isinstance(app.screen, ReviewScreen) and app.screen._drawn is not None)
-    screen = app.screen
-    assert isinstance(screen, ReviewScreen)
-    return screen
+    return cast("ReviewScreen", app.screen)
 
 
 async def review(app: NavigatorApp, pilot: Pilot[Any]) -> None:

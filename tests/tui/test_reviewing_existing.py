@@ -15,7 +15,6 @@ from navigator.model.models import Review
 from navigator.model.states import TaskState, Verdict
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
-from navigator.tui.deck import DeckScreen
 from navigator.tui.dialogs import NoteDialog, PickDialog
 from navigator.tui.keys import ACTIONS
 from navigator.tui.review.screen import ReviewScreen
@@ -60,7 +59,6 @@ async def test_chosen_read_and_fixed(
     async with app.run_test(size=(120, 36)) as pilot:
         await loaded(pilot)
         deck = app.screen
-        assert isinstance(deck, DeckScreen)
         await until(pilot, lambda: bool(deck.pane("projects").rows))
         bar = deck.query_one(KeyBar)
         assert "review existing work" not in str(bar.render())
@@ -83,7 +81,6 @@ async def test_chosen_read_and_fixed(
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ReviewScreen) and app.screen.shown is not None)
         screen = app.screen
-        assert isinstance(screen, ReviewScreen)
         offered = [
             name
             for name in ("request_fix", "put_away", "approve")
