@@ -22,13 +22,7 @@ from navigator.sandbox.binds import digest_of
 from navigator.sandbox.folders import UnsafeTree, remove, write_out
 from navigator.sandbox.names import failing_tests, none_ran, passed_count, plain
 from navigator.sandbox.probe import Sandbox
-from navigator.sandbox.spec import (
-    SandboxSpec,
-    furnish,
-    may_stand_at,
-    sandboxed,
-    unsandboxed,
-)
+from navigator.sandbox.spec import SandboxSpec, furnish, may_stand_at, sandboxed, unsandboxed
 from navigator.sandbox.supervise import Limits, Ran, supervise
 
 SHOWN = 4_000

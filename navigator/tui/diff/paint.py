@@ -15,15 +15,7 @@ from textual.strip import Strip
 from navigator.model import patterns
 from navigator.model.diff import DiffLine, FileDiff, choices
 from navigator.tui.diff.highlight import MAX_COMPARED, Spans, changed_words
-from navigator.tui.diff.layout import (
-    Annotation,
-    BoxLine,
-    DiffRow,
-    Mode,
-    RowKind,
-    box_lines,
-    partners,
-)
+from navigator.tui.diff.layout import Annotation, BoxLine, DiffRow, Mode, RowKind, box_lines, partners
 from navigator.tui.theme import DiffPalette
 from navigator.tui.widgets.cells import clip, display, fit_left, rows_needed, wrap
 
