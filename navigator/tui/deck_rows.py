@@ -17,11 +17,11 @@ from navigator.tui.widgets.cells import (
     Piece,
     clip,
     cropped,
-    duration,
     fit,
     justified,
     length,
     right,
+    short_duration,
     thousands,
 )
 
@@ -161,7 +161,7 @@ def draw_work(card: Card, width: int) -> list[Piece]:
     if card.state is TaskState.QUEUED:
         note = next((state.value for _, state in card.waits if state in ENDED_FOR_GOOD), "")
     else:
-        note = duration(seconds_since(card.since))
+        note = short_duration(seconds_since(card.since))
     head = [*_head(card, card.task, width < NARROW), (fit(word, _VERDICT), style)]
     again = f"revision {card.round} " if card.round else ""
     again += f"{card.variant}/{card.variants} " if card.variants > 1 else ""

@@ -13,10 +13,10 @@ from navigator.model.text import is_unsafe
 from navigator.tui.widgets.cells import (
     cropped,
     display,
-    duration,
     fit,
     fit_left,
     rows_needed,
+    short_duration,
     wrap,
 )
 from navigator.tui.widgets.markdown import wrap_words
@@ -49,7 +49,7 @@ def test_cropped_says_that_something_was_cut() -> None:
     ],
 )
 def test_durations(seconds: float, shown: str) -> None:
-    assert duration(seconds) == shown
+    assert short_duration(seconds) == shown
 
 
 WIDTHS = st.integers(1, 50)

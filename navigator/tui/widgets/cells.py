@@ -74,10 +74,10 @@ def thousands(number: float) -> str:
     return f"{number:,.0f}"
 
 
-def duration(seconds: float) -> str:
+def short_duration(seconds: float) -> str:
     """A length of time in few characters: `4 s`, `3 min`, `2 h 10 min`."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s" if seconds < 1 else f"{seconds:.0f} s"
+    if seconds < 1:
+        return f"{seconds:.1f} s"
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

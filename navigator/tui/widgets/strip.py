@@ -22,7 +22,7 @@ from navigator.tui.deck_snapshot import (
     short_model,
     swap_bar,
 )
-from navigator.tui.widgets.cells import Piece, bar, cropped, duration, justified, length, thousands
+from navigator.tui.widgets.cells import Piece, bar, cropped, justified, length, short_duration, thousands
 
 if TYPE_CHECKING:
     from navigator.config.settings import Settings
@@ -128,7 +128,7 @@ def strip_line(
     line += [counted] if length([*line, counted]) <= room else []
     left = live.by_role("next_review").get("seconds") if live.conductor == "here" else None
     if wide and left is not None and not _failed_servers(live):
-        line.append((", review due" if left < 1 else f", review in {duration(left)}", "muted"))
+        line.append((", review due" if left < 1 else f", review in {short_duration(left)}", "muted"))
     return cropped(line, room)
 
 
@@ -162,7 +162,7 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int
                 *warning,
                 (f"▸ {facts.name(live.swap.to)} ", "strong"),
                 (bar(shown.share, 6), "accent"),
-                (f" ~{duration(shown.left)}", ""),
+                (f" ~{short_duration(shown.left)}", ""),
             ]
         origin = facts.name(live.swap.origin) if live.swap.origin else "nothing"
         doing = meanwhile(snapshot, live) if width >= ROOMY else ""
