@@ -9,12 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from navigator.config.paths import SOCKET_PATH_LIMIT, StatePaths, config_path, state_dir, write_private
+from navigator.config.paths import (
+    SOCKET_PATH_LIMIT,
+    StatePaths,
+    config_path,
+    state_dir,
+    typed_path,
+    write_private,
+)
 from navigator.model.errors import ConfigError
 
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_the_home_of_nobody_stays_as_it_was_typed() -> None:
+    assert typed_path("~no-such-user/src") == Path("~no-such-user/src").absolute()
+    assert typed_path("~/src") == Path.home() / "src"
 
 
 def test_the_state_folder_is_made_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

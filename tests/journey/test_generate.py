@@ -123,7 +123,7 @@ def test_a_report_goes_back_only_with_a_note_and_only_while_it_waits(room: Room)
     room.work()
     with pytest.raises(NavigatorError, match="says what to do differently"):
         room.act("send-back", proposals=[], tasks=[identifier], note="  ")
-    room.act("send-back", proposals=[], tasks=[identifier], note="Name the lines.")
+    room.act("send-back", proposals=[], tasks=[identifier, identifier], note="Name the lines.")
     assert room.task(identifier).attempt == 1
     room.models.write = lambda messages: edit("return x * 2")
     change = room.queue()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from navigator.actions.deciding import comment_text
 from navigator.figures.intervals import share
 from navigator.model.errors import NotFound
 from navigator.model.records import JudgementCount
@@ -99,3 +100,9 @@ def test_the_record_is_that_of_the_narrowest_sort_with_enough_of_it() -> None:
     assert record_words(wider, "a", finding).startswith("on correctness, here: right in 5 of 5 ")
     assert record_words(wider, "b", finding).startswith("on correctness, in all projects: right in 5 of 5 ")
     assert record_words(counts(("a", major, Criterion.SAFETY, right, 9)), "a", finding) == ""
+
+
+def test_a_comment_on_a_whole_file_names_no_line() -> None:
+    about = {"path": "app.py", "line": 0, "quote": "", "text": "Why is it here?"}
+    assert comment_text(about) == "app.py\n  Why is it here?"
+    assert comment_text(about | {"line": 3, "quote": " x = 1\n"}) == "app.py:3: x = 1\n  Why is it here?"
