@@ -93,7 +93,7 @@ async def test_unfinished_bodies_are_held_up_to_a_bound(served: tuple[Forwarder,
         ("GET /" + "x" * 70_000 + " HTTP/1.1\r\n\r\n", 431),
     ],
 )
-async def test_a_request_that_is_too_large_is_refused_before_it_is_read(
+async def test_a_request_that_is_too_large_is_refused(
     served: tuple[Forwarder, int], request_: str, code: int
 ) -> None:
     made, port = served
@@ -123,7 +123,7 @@ async def test_idle_connections_do_not_use_up_descriptors(served: tuple[Forwarde
         await asyncio.sleep(0.01)
 
 
-async def test_a_body_that_does_not_come_is_not_waited_for(
+async def test_a_body_that_does_not_come_is_given_up(
     served: tuple[Forwarder, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(forwarding, "_SECONDS", 0.1)

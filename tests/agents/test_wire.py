@@ -79,9 +79,7 @@ def test_no_request_breaks_the_reader(data: bytes) -> None:
 @given(
     st.lists(UPDATES | JSON, max_size=4), st.lists(st.integers(0, 10_000), max_size=4), st.binary(max_size=40)
 )
-def test_messages_are_read_however_they_are_cut_and_nothing_breaks_the_connection(
-    updates: list[Any], places: list[int], noise: bytes
-) -> None:
+def test_messages_are_read_however_they_are_cut(updates: list[Any], places: list[int], noise: bytes) -> None:
     messages: list[Any] = [
         {"jsonrpc": "2.0", "method": "session/update", "params": {"update": update}} for update in updates
     ]

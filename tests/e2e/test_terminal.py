@@ -105,9 +105,7 @@ def planted_in(output: bytes) -> list[str]:
     return found
 
 
-def test_nothing_planted_reaches_the_terminal(
-    ours: Callable[..., Pty], place: dict[str, str], tmp_path: Path
-) -> None:
+def test_nothing_planted_arrives(ours: Callable[..., Pty], place: dict[str, str], tmp_path: Path) -> None:
     hostile_state(place, tmp_path)
     with serving(Box("sglang", (PLANTED,))) as hostile:
         Path(place["NAVIGATOR_CONFIG"]).write_text(

@@ -84,7 +84,7 @@ def test_a_prompt_is_used_for_what_it_was_made_of_and_for_nothing_else(
         assert again.prompted.messages == gathered.prompted.messages
 
 
-def test_a_session_says_when_it_reviews_and_prepares_each_review_once(
+def test_a_session_says_when_it_reviews_and_prepares_it_once(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned: list[str] = []

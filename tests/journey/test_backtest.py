@@ -171,9 +171,7 @@ def test_an_innocent_commit_that_a_new_fix_leads_to_is_innocent_no_more(room: Ro
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_a_test_of_today_that_fails_without_the_fix_is_proof(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_test_that_fails_without_the_fix_is_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     room = ProvingRoom(tmp_path, monkeypatch)
     right = RENAMED.replace("half(x, True) + 1, label", "half(x, True), label")
     room.commit(
@@ -190,9 +188,7 @@ def test_a_test_of_today_that_fails_without_the_fix_is_proof(
     assert made.runs >= 3 and fingerprint(room.repository) == before
 
 
-def test_what_git_takes_too_long_for_is_counted_and_a_damaged_history_is_a_problem(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_git_cannot_say_is_counted_or_a_problem(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(blame, "_SECONDS", 0.0)
         made = json.loads(run("backtest", "--json"))["projects"][0]

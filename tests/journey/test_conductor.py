@@ -54,11 +54,9 @@ def test_approved_at_once(room: Room, models: Models) -> None:
     assert commits_of_proposals(room.repository) == [proposal.id]
 
 
-def test_an_unreachable_reviewer_leaves_the_task_waiting(
-    room: Room, models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreachable_reviewer_leaves_the_task_waiting(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conducting, "GIVE_UP_AFTER", 2)
-    room.config.write_text(settings(models.url, NOBODY), encoding="utf-8")
+    room.config.write_text(settings(room.models.url, NOBODY), encoding="utf-8")
     task = room.queue()
     session = room.work()
     assert room.task(task).state is TaskState.AWAITING_REVIEW
@@ -67,10 +65,10 @@ def test_an_unreachable_reviewer_leaves_the_task_waiting(
     assert (proposal.state, proposal.review) == (ProposalState.OPEN, None)
     assert (session["proposals"], session["rounds"], sum(session["verdicts"].values())) == (1, 1, 0)
     # Reachable again, the next session goes on where this one ended, and writes nothing anew.
-    room.config.write_text(models.settings, encoding="utf-8")
+    room.config.write_text(room.models.settings, encoding="utf-8")
     session = room.work()
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    assert len(models.written) == 1
+    assert len(room.models.written) == 1
     # What it only reviewed counts in it, and in no session after it.
     assert (session["proposals"], session["rounds"]) == (1, 1)
     assert session["verdicts"] == {"approve": 1, "revise": 0, "unreviewed": 0}
@@ -111,9 +109,7 @@ def test_a_base_that_moved_under_an_approval_starts_a_new_attempt(room: Room, mo
     assert commits_of_proposals(room.repository) == [newest.id]
 
 
-def test_a_failure_in_the_middle_of_a_landing_is_looked_at_not_guessed(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_amid_a_landing_is_looked_at(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     proposal = room.done()
     real = land.execute_landing
 

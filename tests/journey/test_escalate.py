@@ -133,8 +133,8 @@ def cloud(room: Room) -> Iterator[Models]:
 
 
 @pytest.mark.parametrize(("allowed", "pattern"), [(False, "*.py"), (True, "auth/**")])
-def test_what_touches_a_careful_path_is_read_last_where_it_may_leave(
-    room: Room, models: Models, cloud: Models, allowed: bool, pattern: str
+def test_a_careful_path_is_read_last_where_it_may_leave(
+    room: Room, cloud: Models, allowed: bool, pattern: str
 ) -> None:
     """Without `enabled`: only that."""
     text = room.config.read_text(encoding="utf-8").replace("enabled = true\n", "")
@@ -173,11 +173,9 @@ def test_only_what_the_reviewer_is_done_with_is_sent(room: Room, models: Models,
     assert "return 2 * x" in text_of(cloud.read_by[0])
 
 
-def test_what_a_model_is_never_shown_does_not_leave_the_machine(
-    room: Room, models: Models, cloud: Models
-) -> None:
+def test_what_no_model_is_shown_does_not_leave_the_machine(room: Room, cloud: Models) -> None:
     """A key in the change itself is read by the reviewer here, marked for the developer, and sent to nobody else."""
-    models.write = lambda messages: (
+    room.models.write = lambda messages: (
         block(".env", "", "TOKEN=1\n") + edit("x")
         if "withheld" in text_of(messages[1:])
         else edit(f'return x * 2  # token = "{KEY}"')
@@ -185,7 +183,7 @@ def test_what_a_model_is_never_shown_does_not_leave_the_machine(
     for text in ("Write a key", "Write a withheld file"):
         room.queue(text)
     room.work()
-    assert (len(models.read_by), cloud.read_by) == (2, [])
+    assert (len(room.models.read_by), cloud.read_by) == (2, [])
     for proposal in room.proposals():
         assert room.task(proposal.task_id).state is TaskState.AWAITING_APPROVAL
         assert proposal.review is not None and proposal.final_review is not None
@@ -194,9 +192,7 @@ def test_what_a_model_is_never_shown_does_not_leave_the_machine(
         assert KEY not in proposal.final_review.summary
 
 
-def test_an_unreachable_final_model_keeps_the_task_until_it_answers(
-    room: Room, models: Models, cloud: Models
-) -> None:
+def test_an_unreachable_final_model_keeps_the_task(room: Room, cloud: Models) -> None:
     text = room.config.read_text(encoding="utf-8")
     room.config.write_text(text.replace(cloud.url, "http://127.0.0.1:9"), encoding="utf-8")
     task = room.queue()

@@ -169,9 +169,7 @@ def test_the_bound_on_time_ends_it_and_a_removed_project_has_no_items(room: Prov
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_a_check_of_a_task_ends_the_trial_which_runs_again_and_a_failure_that_does_not_repeat_proves_nothing(
-    room: ProvingRoom, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_check_of_a_task_ends_the_trial(room: ProvingRoom, monkeypatch: pytest.MonkeyPatch) -> None:
     room.register()
     began: list[str] = []
     cut: list[str] = []
@@ -200,9 +198,7 @@ def test_a_check_of_a_task_ends_the_trial_which_runs_again_and_a_failure_that_do
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_a_fault_that_hangs_is_ended_and_proves_nothing(
-    room: ProvingRoom, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_that_hangs_proves_nothing(room: ProvingRoom, monkeypatch: pytest.MonkeyPatch) -> None:
     loop = "\n\ndef last(x):\n    while x > 1:\n        x -= {0}\n    return x\n"
     test = "\n    def test_last(self):\n        self.assertEqual(app.last(3), 1)\n"
     room.commit({"app.py": RENAMED + loop.format(0), "test_app.py": T_FEATURE}, "Add last()")
@@ -250,9 +246,7 @@ def test_a_crash_before_the_rows_leaves_trees_that_gc_drops(room: ProvingRoom) -
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
-    room: ProvingRoom, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_background_gives_way_to_a_command(room: ProvingRoom, monkeypatch: pytest.MonkeyPatch) -> None:
     room.register()
     monkeypatch.setattr(queue, "_FIRST", 0.0)
 
@@ -278,9 +272,7 @@ def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
     assert len({item.origin for item in items}) == len(items) == 2 * made["faulty"]
 
 
-def test_nothing_is_prepared_in_the_background_before_somebody_asked_for_an_exam_or_without_a_share(
-    room: ProvingRoom, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_prepared_unasked(room: ProvingRoom, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "_FIRST", 0.0)
     asked: list[str] = []
 

@@ -224,9 +224,7 @@ def test_hook_and_branches_queue_each_commit_once(room: Room) -> None:
     assert len(room.models.read_by) == 5
 
 
-def test_what_was_amended_and_what_is_too_much_is_left_out(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_amended_or_is_too_much_is_left_out(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("navigator.journey.existing.MOST_AT_ONCE", 2)
     room.act("hook", project="code")
     commit(room, "return 1", "First try")

@@ -130,9 +130,7 @@ def test_a_full_disk_holds_up_new_work(room: Room, monkeypatch: pytest.MonkeyPat
     assert trouble.what.startswith("disk full (") and trouble.over
 
 
-def test_what_could_not_be_stored_is_stored_later_and_a_damaged_database_ends_the_session(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_could_not_be_stored_is_stored_later(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     errors: list[Exception] = [DatabaseLocked("It is in use.")] * 2
     real = ProposalWrites.add_proposal
 

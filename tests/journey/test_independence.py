@@ -61,9 +61,7 @@ def seeing(known: list[str]) -> Any:
     return read
 
 
-def test_both_models_answer_the_cases_and_the_difference_is_said(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_models_answer_and_the_difference_is_said(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     room.models.write, room.models.read = seeing(WRONG[:3]), seeing(WRONG)
     with pytest.raises(Conflict, match="no exam items"):
         room.act("exam.run", writer=True)

@@ -96,13 +96,11 @@ def test_an_undone_landing_takes_what_was_built_on_it_back_to_waiting(room: Room
     assert (room.task(second).state, room.task(second).attempt) == (TaskState.QUEUED, 1)
 
 
-def test_across_projects_it_is_told_what_was_changed_there(
-    room: Room, models: Models, tmp_path: Path
-) -> None:
+def test_across_projects_it_is_told_what_was_changed(room: Room, tmp_path: Path) -> None:
     other = make_repository(tmp_path / "caller", {"use.py": b"from app import double\n"})
     room.act("project.add", path=str(other), name="caller")
     first = room.queue()
-    models.write = lambda messages: (
+    room.models.write = lambda messages: (
         "use.py\n<<<<<<< SEARCH\nfrom app import double\n=======\nfrom app import double as twice\n>>>>>>> REPLACE\n"
         if "Rename the import" in text_of(messages)
         else edit("return x * 2")
@@ -115,7 +113,7 @@ def test_across_projects_it_is_told_what_was_changed_there(
     room.decide("approve", room.proposal(first))
     room.work()
     assert room.task(queued["id"]).state is TaskState.AWAITING_APPROVAL
-    asked = text_of(models.written[-1])
+    asked = text_of(room.models.written[-1])
     assert "[[begin change-elsewhere" in asked and '"project": "code"' in asked and "return x * 2" in asked
 
 

@@ -36,9 +36,7 @@ def test_it_is_refused_while_a_task_waits_or_a_conductor_runs(room: Room) -> Non
     assert (done.exit_code, "1 task waits" in str(done.exception)) == (1, True)
 
 
-def test_the_command_measures_alone_and_prints_each_direction_until_a_swap_fails(
-    room: Room, tmp_path: Path
-) -> None:
+def test_the_command_measures_both_ways_until_a_swap_fails(room: Room, tmp_path: Path) -> None:
     done = run("swap", "measure", "--yes", "-n", "2", "--json")
     assert done.exit_code == 0, done.output
     document = json.loads(done.stdout)

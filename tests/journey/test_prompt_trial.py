@@ -47,17 +47,15 @@ def without_key(messages: Any) -> str:
     return text_of(messages).replace(messages[0]["content"].split("carry the key ")[1][:12], "KEY")
 
 
-def test_a_prompt_is_the_one_that_the_conductor_sends_and_ones_own_is_tried_before_it_is_in_use(
-    room: Room, models: Models
-) -> None:
+def test_a_prompt_is_tried_as_the_conductor_sends_it(room: Room) -> None:
     task = room.queue()
     trial = tried(task)
     assert (trial["role"], trial["prompt"]) == ("generator", "generate")
     room.work()
-    assert without_key(trial["prompts"][0]["messages"]) == without_key(models.written[0])
+    assert without_key(trial["prompts"][0]["messages"]) == without_key(room.models.written[0])
     trial = tried(task)
     (shown,) = trial["prompts"]
-    (sent,) = models.read_by
+    (sent,) = room.models.read_by
     assert (trial["role"], trial["prompt"], shown["fits"]) == ("reviewer", "review", True)
     assert 0 < shown["tokens"] < trial["room"]
     assert without_key(shown["messages"]) == without_key(sent)

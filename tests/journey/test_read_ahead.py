@@ -65,9 +65,7 @@ async def test_a_resident_generator_warms_the_reviewer(weights: list[Path]) -> N
     await warmth.close()
 
 
-async def test_a_swap_stops_the_reading_before_it_begins(
-    weights: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_swap_stops_the_reading(weights: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_ahead, "ReadLimits", lambda: ReadLimits(MIB, 0))
     warmth = WeightReadAhead(load_settings(), Switch())
     await warmth.rest(Role.GENERATOR)

@@ -101,7 +101,7 @@ def test_numbers_that_were_never_given_are_ignored() -> None:
     ),
     st.dictionaries(st.integers(-1, 4), st.booleans(), max_size=4),
 )
-def test_only_blockers_and_unmet_findings_of_weight_cause_a_revision(
+def test_only_blockers_and_what_is_unmet_cause_a_revision(
     findings: list[dict[str, Any]], met: dict[int, bool]
 ) -> None:
     """No blocker among them: REVISE needs the one earlier finding of weight, not met, and a quote that stands."""

@@ -128,13 +128,11 @@ def test_what_is_met_in_unchanged_code_is_withdrawn(room: Room, revised: str, wi
 # Whose reading it is
 
 
-def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
-    room: Room, models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_reads_what_it_wrote_says_so(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     """One model plays both roles: that is told by its name, not only by the role that wrote. Or two adapters of one model do."""
-    text = models.settings.replace(f'"{READER}"', '"scripted/writer"')
+    text = room.models.settings.replace(f'"{READER}"', '"scripted/writer"')
     room.config.write_text(text, encoding="utf-8")
-    models.write = lambda messages: (
+    room.models.write = lambda messages: (
         approval() if "review" in messages[0]["content"][:20] else edit("return x * 2")
     )
     review = review_of(room.done())
@@ -144,8 +142,8 @@ def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
     assert [mark.kind for _, mark in choice.left_out] == [Kind.SELF]
     tables = revise_rate(room.read().verdict_counts())
     assert (tables.rows, tables.excluded) == ((), {"self_review": 1})
-    room.config.write_text(models.settings, encoding="utf-8")
-    models.write = lambda messages: edit("return x * 2")
+    room.config.write_text(room.models.settings, encoding="utf-8")
+    room.models.write = lambda messages: edit("return x * 2")
     assert AdapterStrategy.one_base and not review_of(room.done()).self_review
     monkeypatch.setattr(SwapStrategy, "one_base", True)
     assert review_of(room.done()).self_review

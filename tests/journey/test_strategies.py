@@ -40,9 +40,7 @@ def chats(machine: Machine) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_a_session_is_written_swapped_once_and_reviewed(
-    room: Room, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_session_swaps_once(room: Room, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(conducting, "_HEARTBEAT", 0.05)
     strategy, make = SCENES[name]
     machines = make()
