@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.agents.acp import AgentFailed, AgentPipes, grant
+from navigator.agents.acp import AgentPipes, grant
 from navigator.agents.forwarder import BadRequest, digest_of, read_request
 from tests.journey.answers import JSON_VALUES as JSON
 
@@ -94,21 +94,6 @@ def test_messages_are_read_however_they_are_cut(updates: list[Any], places: list
         return await asking
 
     assert asyncio.run(answered()) == {"stopReason": "end_turn"}
-
-
-def test_an_output_that_ends_fails_every_open_request() -> None:
-    async def answered() -> str:
-        link = AgentPipes(fed([b'{"id": 1']), Sink())  # type: ignore[arg-type]
-        asking = asyncio.create_task(link.ask("initialize", {}))
-        await asyncio.sleep(0)
-        await link.listen()
-        try:
-            await asking
-        except AgentFailed as error:
-            return error.message
-        return ""
-
-    assert asyncio.run(answered()) == "The agent closed its output."
 
 
 @given(JSON)

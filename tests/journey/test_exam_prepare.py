@@ -121,10 +121,8 @@ def test_items_are_made_of_a_history_and_proved_by_its_tests(room: ProvingRoom) 
     assert {item.control_of for item in clean} == {item.id for item in faulty}
     fix = of(faulty, ExamSource.REVERSED_FIX)
     (file,) = room.diff(fix)
-    assert [line.text.strip() for hunk in file.hunks for line in hunk.lines if line.kind == "-"] == [
-        "if not items:",
-        'raise ValueError("no items")',
-    ]
+    removed = [line.text.strip() for hunk in file.hunks for line in hunk.lines if line.kind == "-"]
+    assert removed == ["if not items:", 'raise ValueError("no items")']
     assert (fix.path, fix.changed_lines) == ("app.py", 2)
     assert any("test_middle_of_nothing" in name for name in fix.evidence["failing"])
     # The refactoring of label() is taken back in the same way: that alone tells nothing.
@@ -133,8 +131,7 @@ def test_items_are_made_of_a_history_and_proved_by_its_tests(room: ProvingRoom) 
     for item in (fix, control):
         assert "Fix" not in item.text + item.title and "Secret plan" not in item.text
     with room.world() as deps:
-        private = deps.private(deps.reader.project("code"))
-        held = private.kept()
+        held = deps.private(deps.reader.project("code")).kept()
         assert {keep_name(item.origin): (item.tree, item.base_commit) for item in items} == held
     # What was tried is not tried again until the project changes.
     again = room.prepare()
@@ -145,9 +142,8 @@ def test_items_are_made_of_a_history_and_proved_by_its_tests(room: ProvingRoom) 
     # The fix is an item already; only the candidates that a new HEAD may decide otherwise are tried.
     assert later.tried == later.found - later.known and later.kept == 0
     held = room.read().newest_baseline(1)
-    assert held is not None and held.tree == git(room.repository, "rev-parse", "HEAD^{tree}"), (
-        "no trial is a baseline"
-    )
+    tip = git(room.repository, "rev-parse", "HEAD^{tree}")
+    assert held is not None and held.tree == tip, "no trial is a baseline"
 
 
 @needs_sandbox
@@ -317,10 +313,9 @@ def test_what_cannot_be_prepared_says_what_to_do(room: ProvingRoom, monkeypatch:
     assert "no test command" in made.problem and "project check code" in made.hint
     assert "Nothing was prepared" in room.desk.read("exam", "prepare", codes=(3,))
     room.act("project.set", name="code", check="touch /tmp/never")
+    absent = Sandbox(reason="no bubblewrap", hint="Install it.")
     with monkeypatch.context() as without:
-        without.setattr(
-            "navigator.journey.checking.probe", lambda: Sandbox(reason="no bubblewrap", hint="Install it.")
-        )
+        without.setattr("navigator.journey.checking.probe", lambda: absent)
         made = room.prepare()
     assert made.problem == "There is no sandbox: no bubblewrap." and made.hint == "Install it."
     room.act("project.set", name="code", check=CHECK)
@@ -336,10 +331,8 @@ def test_what_cannot_be_prepared_says_what_to_do(room: ProvingRoom, monkeypatch:
 
 
 def file_diff(path: str, sign: str, section: str) -> FileDiff:
-    line = DiffLine(kind="+" if sign == "+" else "-", text="x", old=1, new=1)
-    return FileDiff(
-        status="M", old_path=path, new_path=path, hunks=(Hunk("H1", 1, 1, 1, 1, section, (line,)),)
-    )
+    hunk = Hunk("H1", 1, 1, 1, 1, section, (DiffLine("+" if sign == "+" else "-", "x", 1, 1),))
+    return FileDiff("M", path, path, hunks=(hunk,))
 
 
 def test_a_change_and_its_opposite_get_the_same_words() -> None:

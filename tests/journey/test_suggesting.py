@@ -90,21 +90,9 @@ def test_the_same_is_said_once(title: str, files: list[str], twin: bool) -> None
 
 def test_one_that_cannot_be_read_does_not_take_the_others_along() -> None:
     answer = {"suggestions": [{"title": "no kind"}, json.loads(raw().model_dump_json()), 7]}
-    found = sift(read_scan(json.dumps(answer)), known())
+    found = sift(read_scan(f"I looked.\n```json\n{json.dumps(answer)}\n```"), known())
     assert len(found) == 1
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '```json\n{"suggestions": []}\n```',
-        'I looked at {these} files.\n{"suggestions": []}',
-        '<think>{"a": 1}</think>{"suggestions": []} ok?',
-    ],
-)
-def test_what_surrounds_the_answer_does_not_matter(text: str) -> None:
-    assert read_scan(text) == []
-    assert report_text(sift([], known())).startswith("# No suggestions")
+    assert report_text(sift(read_scan('{"suggestions": []}'), known())).startswith("# No suggestions")
 
 
 @pytest.mark.parametrize("text", ["None needed.", '{"suggestions": 3}', "[]", "{" * 5000])
