@@ -279,24 +279,19 @@ def test_nothing_is_prepared_unasked(room: ProvingRoom, monkeypatch: pytest.Monk
     room.register()
     monkeypatch.setattr(making, "prepare_project", said_only)
 
-    async def one_round(deps: Dependencies) -> None:
-        over = asyncio.Event()
+    class WentThroughAll(BaseException):
+        """It waits for a swap before it looks again."""
 
-        class Swapped(asyncio.Event):
-            async def wait(self) -> Any:
-                over.set()  # it went through all projects
-                return await super().wait()
-
-        looking = asyncio.create_task(keep_preparing(deps, Storage(deps, lambda reason: None), Swapped()))
-        await over.wait()
-        looking.cancel()
+    class Swapped(asyncio.Event):
+        async def wait(self) -> Any:
+            raise WentThroughAll
 
     for accepted in (False, True):
         with room.world() as deps:
-            if accepted:
-                with deps.store.transaction() as tx:
-                    tx.set_meta(ACCEPTED, True)
-            asyncio.run(one_round(deps))
+            with deps.store.transaction() as tx:
+                tx.set_meta(ACCEPTED, accepted)
+            with pytest.raises(WentThroughAll):
+                asyncio.run(keep_preparing(deps, Storage(deps, lambda reason: None), Swapped()))
         assert bool(asked) is accepted
     room.config.write_text(f"{REHEARSAL}[exam]\nshare = 0.0\n", encoding="utf-8")
     asked.clear()

@@ -18,16 +18,12 @@ from tests.journey.scripted_models import Models
 
 def run(*words: str) -> dict[str, Any]:
     done = CliRunner().invoke(prompts, [*words, "--json"], catch_exceptions=False)
-    document = json.loads(done.stdout)
-    assert isinstance(document, dict)
-    return document
+    return dict(json.loads(done.stdout))
 
 
-def tried(*words: str) -> dict[str, Any]:
-    document = run("try", *words)
-    (trial,) = document["trials"]
-    assert isinstance(trial, dict)
-    return trial
+def tried(task: str) -> dict[str, Any]:
+    (trial,) = run("try", task)["trials"]
+    return dict(trial)
 
 
 def own_prompt(room: Room, name: str, *changes: tuple[str, str]) -> Path:

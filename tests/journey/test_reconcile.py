@@ -12,14 +12,9 @@ import pytest
 from navigator.model.states import TaskState
 from navigator.sheet.account import account
 from tests.journey.room import Room, edit
-from tests.journey.scripted_models import READER, Messages, Models, approval
+from tests.journey.scripted_models import READER, Messages, approval
 from tests.journey.support import PATIENCE
 from tests.journey.swaps import asked, room_queue, staying, swapping, until
-
-
-@pytest.fixture
-def models(swapped: Room) -> Models:
-    return swapped.models
 
 
 @pytest.fixture
@@ -171,7 +166,7 @@ def test_where_both_are_resident_they_work_side_by_side_in_one_batch(
             beside.append(reading.wait(PATIENCE))  # the first one is read while the second is written
         return edit("return x * 2")
 
-    monkeypatch.setattr(models, "answer", answer)
+    monkeypatch.setattr(room.models, "answer", answer)
     room.config.write_text(
         room.models.settings.replace("[reviewer]", "max_inflight = 1\n[reviewer]")
         + "[batch]\nquiet_minutes = 0\n"
@@ -184,9 +179,9 @@ def test_where_both_are_resident_they_work_side_by_side_in_one_batch(
     assert len(room.read().batches()) == 1
 
 
-def test_a_conductor_that_stays_ends_its_batch_when_all_is_quiet(room: Room, models: Models) -> None:
-    models.holds = None
-    room.config.write_text(models.settings + "[batch]\nquiet_minutes = 0\n")
+def test_a_conductor_that_stays_ends_its_batch_when_all_is_quiet(room: Room) -> None:
+    room.models.holds = None
+    room.config.write_text(room.models.settings + "[batch]\nquiet_minutes = 0\n")
 
     def meanwhile(ask: Any) -> None:
         for number in range(2):
