@@ -138,9 +138,7 @@ def test_a_failure_amid_a_landing_is_looked_at(room: Room, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("asked", [True, False])
-def test_a_landing_that_the_end_cuts_off_is_carried_to_its_end_and_its_client_answered(
-    room: Room, monkeypatch: pytest.MonkeyPatch, asked: bool
-) -> None:
+def test_a_landing_at_the_end_is_finished(room: Room, monkeypatch: pytest.MonkeyPatch, asked: bool) -> None:
     """At a client's word, or the conductor's own, due since a crash right after the developer's word was recorded."""
     proposal = room.done()
     if not asked:

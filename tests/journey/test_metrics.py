@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import builtins
 import re
 import socket
+import sys
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -102,14 +102,7 @@ def test_an_address_in_use_ends_the_session_with_its_name(room: Room) -> None:
 
 def test_without_the_library_its_name_is_said(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     listen(room)
-    imported = builtins.__import__
-
-    def without(name: str, *args: Any, **more: Any) -> Any:
-        if name.startswith("prometheus_client"):
-            raise ImportError(name)
-        return imported(name, *args, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
     with pytest.raises(MissingPart, match="prometheus-client") as missing:
         room.work()
     assert "navigator-cascade[metrics]" in missing.value.hint

@@ -92,15 +92,8 @@ def test_a_swap_is_kept_with_how_warm_it_began(weights: list[Path], tmp_path: Pa
         world.__dict__["strategy"] = Switch()
 
         async def swap() -> None:
-            live = ConductorState()
-            hand = Residency(
-                world,
-                live,
-                SessionSummary(world),
-                Storage(world, lambda reason: None),
-                Batches(world),
-                lambda: None,
-            )
+            storage, summary = Storage(world, lambda reason: None), SessionSummary(world)
+            hand = Residency(world, ConductorState(), summary, storage, Batches(world), lambda: None)
             await hand.swap(Role.REVIEWER)
             await hand.warmth.close()
 
