@@ -10,15 +10,15 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from navigator.model.states import TaskState
 from tests.agents.conftest import install
 from tests.agents.test_misbehaving import left_of
 from tests.journey.room import CODE, text_of
 from tests.journey.scripted_models import Messages, Models, speaking
 from tests.journey.support import Desk, make_repository
-from tests.sandbox.support import no_sandbox
+from tests.sandbox.support import needs_sandbox
+
+pytestmark = needs_sandbox
 
 KILLS = int(os.environ.get("NAVIGATOR_KILLS", "3"))
 """Fifty and more with NAVIGATOR_KILLS."""
@@ -27,8 +27,6 @@ QUESTIONS = 4
 
 
 def test_no_answer_is_asked_for_twice_and_nothing_is_left(tmp_path: Path) -> None:
-    if reason := no_sandbox():
-        pytest.skip(reason)
     chance = random.Random(8)
     asked: list[str] = []
 
@@ -82,8 +80,6 @@ def runs(desk: Desk) -> set[str]:
 
 
 def test_what_outlived_a_killed_conductor_is_ended_at_the_next_start(tmp_path: Path) -> None:
-    if reason := no_sandbox():
-        pytest.skip(reason)
     with speaking(Models(lambda messages: "")) as models:
         desk = Desk.make(tmp_path / "desk", models.settings)
         mine, other = desk.paths.root / "agents" / "run-left", tmp_path / "run-other"

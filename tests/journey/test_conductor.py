@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from typing import Any
 
 import pytest
 
 from navigator.actions.registry import perform
 from navigator.cli.session import locked_dependencies
-from navigator.config.paths import StatePaths
 from navigator.engine import conductor as conducting
 from navigator.engine import conductor_state as live
 from navigator.engine.acting import request
@@ -157,7 +155,10 @@ def test_a_landing_at_the_end_is_finished(room: Room, monkeypatch: pytest.Monkey
 
         monkeypatch.setattr(land, "execute_landing", slow)
         entry = {"id": proposal.id, "tree": proposal.tree}
-        asking = asyncio.create_task(ask(room.paths, "approve", proposals=[entry])) if asked else None
+        while not room.paths.socket.exists():
+            await asyncio.sleep(0.005)
+        args = (room.paths.socket, "approve", {"proposals": [entry]})
+        asking = asyncio.create_task(asyncio.to_thread(request, *args)) if asked else None
         await asyncio.to_thread(begun.wait)
         conductor.stop("told to stop")
         if asking is not None:
@@ -168,13 +169,6 @@ def test_a_landing_at_the_end_is_finished(room: Room, monkeypatch: pytest.Monkey
     assert landed is not None and landed.state is LandingState.LANDED
     assert commits_of_proposals(room.repository) == [proposal.id]
     assert room.read().journal_pending() == []
-
-
-async def ask(paths: StatePaths, op: str, **args: Any) -> dict[str, Any]:
-    """Ask the conductor that runs in this process, over its socket, once it listens."""
-    while not paths.socket.exists():
-        await asyncio.sleep(0.005)
-    return await asyncio.to_thread(request, paths.socket, op, args)
 
 
 def test_a_task_cancelled_and_retried_while_the_model_writes_starts_clean(room: Room, models: Models) -> None:

@@ -33,31 +33,26 @@ def delete(path: str) -> str:
     return f"{path}\n<<<<<<< DELETE\n>>>>>>> DELETE\n"
 
 
-@dataclass(frozen=True)
-class Escape:
-    """One answer; `why` is what the task's reason must say, as a pattern."""
-
-    answer: str
-    why: str
-
-
 OUT = r"outside|climbs|root|absolute"
 DOT_GIT = r"\.git|git's own"
 ESCAPES = {
-    "parent": Escape(new_file("../owned.py"), OUT),
-    "absolute": Escape(new_file("{outside}/owned.py"), OUT),
-    "git-config": Escape(whole(".git/config", "[core]\n\tfsmonitor = touch owned\n"), DOT_GIT),
-    "through-link": Escape(new_file("link/owned.py"), r"link"),
-    "link-itself": Escape(whole("link", "owned = True\n"), r"link"),
-    "renamed-out": Escape(rename("README.md", "../README.md"), OUT),
-    "deleted-git": Escape(delete(".git/config"), DOT_GIT),
-    "escape": Escape(new_file("src/\x1b[2Jb.py"), r"control|characters"),
-    "nul": Escape(new_file("src/data.bin", "a\0b"), r"NUL|binary"),
-    "ten-megabytes": Escape(new_file("src/big.txt", "0123456789abcde\n" * 655_360), r"large|MiB|bytes|long"),
-    "submodule": Escape(new_file("vendored/.git", "gitdir: ../../outside"), DOT_GIT),
-    "half-a-block": Escape("README.md\n<<<<<<< SEARCH\n# Hello\n=======\nowned", r"MARKER"),
+    "parent": (new_file("../owned.py"), OUT),
+    "absolute": (new_file("{outside}/owned.py"), OUT),
+    "git-config": (whole(".git/config", "[core]\n\tfsmonitor = touch owned\n"), DOT_GIT),
+    "through-link": (new_file("link/owned.py"), r"link"),
+    "link-itself": (whole("link", "owned = True\n"), r"link"),
+    "renamed-out": (rename("README.md", "../README.md"), OUT),
+    "deleted-git": (delete(".git/config"), DOT_GIT),
+    "escape": (new_file("src/\x1b[2Jb.py"), r"control|characters"),
+    "nul": (new_file("src/data.bin", "a\0b"), r"NUL|binary"),
+    "ten-megabytes": (new_file("src/big.txt", "0123456789abcde\n" * 655_360), r"large|MiB|bytes|long"),
+    "submodule": (new_file("vendored/.git", "gitdir: ../../outside"), DOT_GIT),
+    "half-a-block": ("README.md\n<<<<<<< SEARCH\n# Hello\n=======\nowned", r"MARKER"),
 }
-"""Case -> answer, one of each form. None of these may become a proposal; tests/edits has every path that is refused."""
+"""Case -> answer of each form, and what the task's reason must say, as a pattern.
+
+None may become a proposal; tests/edits has every path that is refused.
+"""
 
 SHOWN = {
     "content": (new_file("notes.txt", f"plain {NASTY} text"), approval()),
@@ -108,7 +103,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     (repository / "link").symlink_to("../outside")
     code = {"src/app.py": b"def main():\n    return 1\n", "src/__init__.py": b""}
     make_repository(repository, code | {"README.md": b"# Hello\n"})
-    answers = {name: escape.answer.replace("{outside}", str(outside)) for name, escape in ESCAPES.items()}
+    answers = {name: answer.replace("{outside}", str(outside)) for name, (answer, _) in ESCAPES.items()}
     answers |= {name: answer for name, (answer, _) in SHOWN.items()}
 
     def write(messages: Messages) -> str:
@@ -141,10 +136,10 @@ def around(folder: Path) -> dict[str, str]:
 @pytest.mark.slow
 def test_an_escape_ends_failed_and_says_why_and_leaves_nothing_anywhere(scene: Scene) -> None:
     assert differences(scene.before, scene.after) == []
-    for name, escape in ESCAPES.items():
+    for name, (_, why) in ESCAPES.items():
         task = scene.tasks[name]
         assert task["state"] == "failed", (name, task["reason"])
-        assert re.search(escape.why, task["reason"], re.IGNORECASE), (name, task["reason"])
+        assert re.search(why, task["reason"], re.IGNORECASE), (name, task["reason"])
         assert not [character for character in task["reason"] if ord(character) < 32], name
     with scene.desk.reading() as store:
         proposals = store.proposals()

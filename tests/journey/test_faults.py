@@ -31,7 +31,7 @@ from navigator.store.errors import DatabaseCorrupt, DatabaseLocked
 from navigator.store.writes.proposals import ProposalWrites
 from tests.client.scripted import DONE, Request, Script, Wire, answer, delta, refuse, routes, serving
 from tests.journey.room import CODE, Room, edit
-from tests.journey.scripted_models import Models, approval
+from tests.journey.scripted_models import Models, approval, settings
 from tests.journey.support import Desk, commits_of_proposals, git, make_repository
 
 GOOD = edit("return x * 2")
@@ -74,10 +74,7 @@ def session(room: Room, generator: Script, reviewer: Script) -> dict[str, Any]:
 
     async def run() -> dict[str, Any]:
         async with serving(routes(generator)) as one, serving(routes(reviewer)) as other:
-            room.config.write_text(
-                f'[generator]\nmodel = "{MODEL}"\nbase_url = "{one.url}"\n'
-                f'[reviewer]\nmodel = "{MODEL}"\nbase_url = "{other.url}"\n[swap]\nstrategy = "resident"\n'
-            )
+            room.config.write_text(settings(one.url, other.url, (MODEL, MODEL)))
             with room.world() as world:
                 return (await Conductor(world, RunOptions(until="idle")).run()).document()
 

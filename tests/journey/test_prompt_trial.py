@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from navigator.cli.prompts import prompts
-from navigator.config.paths import resource_dir
 from navigator.model.errors import ConfigError, UsageError
 from tests.journey.room import Room, text_of
 from tests.journey.scripted_models import Models
+from tests.journey.test_prompts import own
 
 
 def run(*words: str) -> dict[str, Any]:
@@ -24,18 +23,6 @@ def run(*words: str) -> dict[str, Any]:
 def tried(task: str) -> dict[str, Any]:
     (trial,) = run("try", task)["trials"]
     return dict(trial)
-
-
-def own_prompt(room: Room, name: str, *changes: tuple[str, str]) -> Path:
-    text = (resource_dir("prompts") / f"{name}.md").read_text(encoding="utf-8")
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    folder = room.config.parent / "prompts"
-    folder.mkdir(exist_ok=True)
-    path = folder / f"{name}.md"
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def without_key(messages: Any) -> str:
@@ -57,7 +44,7 @@ def test_a_prompt_is_tried_as_the_conductor_sends_it(room: Room) -> None:
     assert without_key(shown["messages"]) == without_key(sent)
     used = room.proposals()[0].review
     assert used is not None
-    own_prompt(room, "review", ("You review one", "You distrust one"))
+    own(room.folder, "review", ("You review one", "You distrust one"))
     trial = tried(task)
     assert trial["prompts"][0]["messages"][0]["content"].startswith("You distrust one proposed change")
     assert trial["prompt_version"] != used.prompt_version
@@ -72,15 +59,15 @@ def test_what_cannot_be_tried_says_why(room: Room, models: Models) -> None:
     ):
         with pytest.raises(UsageError, match=said):
             CliRunner().invoke(prompts, ["try", task, *words], catch_exceptions=False)
-    own_prompt(room, "generate", ("{{ task }}", "{{ tusk }}"))
+    own(room.folder, "generate", ("{{ task }}", "{{ tusk }}"))
     with pytest.raises(ConfigError, match=r"generate\.md: the prompt uses tusk"):
         CliRunner().invoke(prompts, ["try", task], catch_exceptions=False)
 
 
 def test_checking_lists_what_is_broken_and_fails(room: Room) -> None:
     assert run("list")["ok"] is True
-    own_prompt(room, "revise")
-    broken = own_prompt(room, "review", ("{{ diff }}", ""))
+    own(room.folder, "revise")
+    own(room.folder, "review", ("{{ diff }}", ""))
     done = CliRunner().invoke(prompts, ["list", "--json"])
     document = json.loads(done.stdout)
     assert (done.exit_code, document["ok"]) == (1, False)
@@ -88,4 +75,4 @@ def test_checking_lists_what_is_broken_and_fails(room: Room) -> None:
     assert problems["revise"] == ""
     owned = {row["name"]: row["own"] for row in document["prompts"]}
     assert owned["revise"] and not owned["generate"]
-    assert problems["review"].startswith(f"{broken}: the prompt does not use diff")
+    assert problems["review"].startswith(f"{room.folder}/prompts/review.md: the prompt does not use diff")

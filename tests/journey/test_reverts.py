@@ -62,10 +62,7 @@ def test_commits_on_another_branch_count_once_merged(tmp_path: Path, monkeypatch
     one, other = bench.waiting
     branch = bench.approve(one)["ref"].removeprefix("refs/heads/")
     bench.approve(other)
-    assert fates(bench) == {
-        one: "unknown",
-        other: "unknown",
-    }
+    assert fates(bench) == {one: "unknown", other: "unknown"}
     git(bench.repository, "merge", "--no-ff", "--quiet", "-m", "Take both", branch)
     assert fates(bench) == {one: "kept", other: "kept"}
     git(bench.repository, "revert", "--no-edit", "-m", "1", "HEAD")

@@ -19,6 +19,7 @@ from navigator.swap.base import SwapStrategy
 from navigator.swap.strategies.adapter import AdapterStrategy
 from tests.journey.room import Room, block, edit, review_of, saying, text_of, whole
 from tests.journey.scripted_models import READER, Messages, Models, Said, approval, objection
+from tests.journey.test_prompts import own
 
 
 def test_a_review_that_was_cut_may_be_longer_the_second_time(room: Room, models: Models) -> None:
@@ -153,10 +154,7 @@ def test_a_model_that_reads_what_it_wrote_says_so(room: Room, monkeypatch: pytes
 
 
 def test_a_prompt_that_hides_the_diff_is_refused_before_anything_is_asked(room: Room) -> None:
-    packaged = (resource_dir("prompts") / "review.md").read_text(encoding="utf-8")
-    folder = room.config.parent / "prompts"
-    folder.mkdir()
-    (folder / "review.md").write_text(packaged.replace("{{ diff }}", ""), encoding="utf-8")
+    own(room.folder, "review", ("{{ diff }}", ""))
     room.queue()
     with pytest.raises(ConfigError, match=r"review\.md: the prompt does not use diff"):
         room.work()

@@ -27,15 +27,8 @@ from tests.sandbox.support import needs_sandbox
 from tests.swap.desk import quiet_port
 
 BY_VALUE = (
-    "withheld_file",
-    "withheld_file_beside_the_checkout",
-    "withheld_file_of_a_branch",
-    "private_key",
-    "generator_key",
-    "reviewer_key",
-    "task_in_an_address",
-    "task_assigned",
-    "task_private_key",
+    *("withheld_file", "withheld_file_beside_the_checkout", "withheld_file_of_a_branch", "private_key"),
+    *("generator_key", "reviewer_key", "task_in_an_address", "task_assigned", "task_private_key"),
 )
 """They have no form of their own: Redactor knows them by value."""
 PART = 12
