@@ -50,7 +50,15 @@ def test_status_imports_nothing_heavy(tmp_path: Path) -> None:
     assert not loaded_after(code, tmp_path) & {*HEAVY, "pydantic", "asyncio"}
 
 
-@pytest.mark.parametrize("words", ["['--help']", "['task', 'list']", "['proposals', '--json']"])
+@pytest.mark.parametrize("words", ["['proposals']", "['task', 'list']"])
+def test_lists_import_no_model(words: str, tmp_path: Path) -> None:
+    code = f"from navigator.cli.main import cli\ncli.main({words}, standalone_mode=False)"
+    loaded_after(code, tmp_path)  # makes the database
+    # RE2 is for the texts of others; what a command needs of itself is read without it.
+    assert not loaded_after(code, tmp_path) & {*HEAVY, "pydantic", "asyncio", "re2"}
+
+
+@pytest.mark.parametrize("words", ["['--help']", "['task', 'list', '--json']", "['proposals', '--json']"])
 def test_light_commands_import_nothing_heavy(words: str, tmp_path: Path) -> None:
     code = f"from navigator.cli.main import cli\ntry:\n    cli.main({words}, standalone_mode=False)\nexcept SystemExit:\n    pass"
     assert not loaded_after(code, tmp_path) & set(HEAVY)
@@ -161,8 +169,8 @@ BUDGETS = {
     "actions": 2_285,
     "engine": 2_025,
     "tui": 6_810,
-    "cli": 4_205,
-    "store": 2_845,
+    "cli": 4_225,
+    "store": 2_860,
     "lab": 2_805,
     "sandbox": 2_140,
     "swap": 2_295,
@@ -177,11 +185,11 @@ BUDGETS = {
     "setup": 1_115,
     "agents": 1_105,
     "schedule": 950,
-    "config": 810,
+    "config": 815,
     "landing": 810,
     "exam": 1_610,
     "process": 535,
-    "sheet": 1_950,
+    "sheet": 1_930,
     "mcp": 320,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""
@@ -224,11 +232,13 @@ def test_a_public_class_has_a_name_of_its_own_and_a_helper_nearly_so() -> None:
 
 
 def test_no_package_outgrows_its_budget() -> None:
-    lines = Counter[str]()
-    for path in (ROOT / "navigator").rglob("*.py"):
+    lines, files = Counter[str](), list((ROOT / "navigator").rglob("*.py"))
+    for path in files:
         lines[path.relative_to(ROOT / "navigator").parts[0]] += code_lines(path.read_text(encoding="utf-8"))
     over = {package: count for package, count in lines.items() if count > BUDGETS.get(package, 10)}
     assert over == {}
+    assert lines.total() <= 50_000
+    assert len(files) <= 340
 
 
 SHAPED = (

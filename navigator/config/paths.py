@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from dataclasses import dataclass
@@ -156,6 +155,8 @@ class StatePaths:
         plain = self.root / "conductor.sock"
         if len(os.fsencode(plain)) <= SOCKET_PATH_LIMIT:
             return plain
+        import hashlib
+
         digest = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:16]
         short = Path("/tmp") / f"{_APP}-{os.geteuid()}-{digest}"
         if not _is_private(private_folder(short)):

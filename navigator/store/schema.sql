@@ -62,7 +62,7 @@ CREATE TABLE tasks (
     variant INTEGER NOT NULL DEFAULT 0 CHECK (variant >= 0),
     variation TEXT NOT NULL DEFAULT '{}'
 ) STRICT;
-CREATE INDEX tasks_state ON tasks (state);
+CREATE INDEX tasks_state ON tasks (state, updated);
 CREATE INDEX tasks_project ON tasks (project_id);
 
 CREATE TABLE proposals (
@@ -153,7 +153,7 @@ CREATE TABLE landings (
     reason TEXT NOT NULL DEFAULT '',
     at TEXT NOT NULL
 ) STRICT;
-CREATE INDEX landings_proposal ON landings (proposal_id);
+CREATE INDEX landings_proposal ON landings (proposal_id, id, state, at);
 
 CREATE TABLE calls (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -295,12 +295,18 @@ CREATE TABLE suggestions (
     new_files TEXT NOT NULL DEFAULT '[]',
     UNIQUE (task_id, attempt, rank)
 ) STRICT;
--- A new round supersedes the task's open proposals.
-CREATE INDEX proposals_task ON proposals (task_id, state);
+-- A new round supersedes the task's open proposals. Statistics read this index alone: the rows hold whole changes.
+CREATE INDEX proposals_task ON proposals (
+    task_id, attempt, round, state, parent, way, created, tests, model, prompt_version
+);
 CREATE INDEX proposals_parent ON proposals (parent) WHERE parent IS NOT NULL;
 CREATE INDEX tasks_since ON tasks (since);
 CREATE INDEX edit_failures_round ON edit_failures (task_id, attempt, round);
-CREATE INDEX reviews_proposal ON reviews (proposal_id, role);
+-- Likewise of reviews.
+CREATE INDEX reviews_proposal ON reviews (
+    proposal_id, role, id, counted, self_review, verdict, stated_verdict, at, model, prompt_version, block_on, asked, met,
+    unmet, withdrawn
+);
 -- Statistics of calls are read from the index alone: the rows hold whole answers.
 CREATE INDEX calls_ended ON calls (role, model, ended);
 CREATE INDEX calls_figures ON calls (
@@ -346,7 +352,6 @@ CREATE TABLE exam_answers (
     usage TEXT NOT NULL DEFAULT '{}',
     at TEXT NOT NULL
 ) STRICT;
-CREATE INDEX proposals_revisions ON proposals (created, task_id, attempt, round, tests) WHERE round > 0 AND parent IS NULL;
 
 -- What became of a landed commit in the project's repository, as it was last looked at.
 CREATE TABLE fates (

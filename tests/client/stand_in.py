@@ -1,6 +1,6 @@
 """A tiny stand-in for `python -m navigator.rehearsal`: the same command line, as little as a swap needs.
 
-FLAWS (a file in the working folder, JSON by role) makes it misbehave: exit, deaf, unhealthy, wrong_model, silent, busy.
+FLAWS (a file in the working folder, JSON by role) makes it misbehave: exit, unhealthy, wrong_model, silent, busy.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import signal
 import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
+
+from tests.replies import Replies
 
 NAMES = {"generator": "rehearsal/Qwen3.5-35B-A3B", "reviewer": "rehearsal/Qwen3.5-122B-A10B"}
 
@@ -32,7 +34,7 @@ def main() -> None:
     name = "rehearsal/other" if flaw == "wrong_model" else NAMES[options.role]
     ready_at = time.monotonic() + options.time_scale
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Replies):
         def do_GET(self) -> None:
             path = self.path.partition("?")[0]
             if path == "/health":
@@ -47,22 +49,8 @@ def main() -> None:
             else:
                 self.reply(404, {})
 
-        def reply(self, status: int, payload: object) -> None:
-            raw = json.dumps(payload).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
     server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
-    if flaw == "deaf":
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    else:
-        signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
+    signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
     print(json.dumps({"port": server.server_port}), flush=True)
     server.serve_forever()
 

@@ -8,14 +8,7 @@ from typing import Any
 import pytest
 
 from navigator.client.body import Load
-from navigator.client.errors import (
-    BadAnswer,
-    Overloaded,
-    Refused,
-    ServingError,
-    Unreachable,
-    WrongModel,
-)
+from navigator.client.errors import BadAnswer, Overloaded, Refused, ServingError, Unreachable, WrongModel
 from tests.client.conftest import question
 from tests.client.scripted import Request, Wire, answer, models, refuse, routes, serving
 
@@ -60,8 +53,8 @@ async def test_a_server_that_is_not_ready_is_asked_again(connect) -> None:
 async def test_sglang_gets_an_id_to_abort_by(connect) -> None:
     script = routes(answer("x"), models=refuse(200, models("org/model", owned_by="sglang")))
     async with serving(script) as server, connect(server.url) as client:
-        await client.chat(question())
-        await client.chat(question())
+        for _ in range(2):
+            await client.chat(question())
     assert len({chat.json["rid"] for chat in server.chats}) == 2
     assert "/abort_request" not in server.paths(), "a whole answer needs no abort"
 
@@ -101,53 +94,39 @@ async def test_the_wanted_model_is_not_served(connect) -> None:
     assert "\x1b" not in caught.value.message
 
 
-@pytest.mark.parametrize("listed", [{}, [], {"data": []}, {"data": [{"id": 1}]}])
-async def test_a_list_that_lists_nothing(connect, listed: Any) -> None:
-    async with (
-        serving(routes(answer("x"), models=refuse(200, listed))) as server,
-        connect(server.url) as client,
-    ):
-        with pytest.raises(BadAnswer):
-            await client.models()
-
-
 @pytest.mark.parametrize(
-    ("status", "error", "hint"),
-    [(401, Refused, "api_key_env"), (403, Refused, "api_key_env"), (503, Overloaded, "")],
+    ("status", "listed", "error", "hint"),
+    [
+        *((200, nothing, BadAnswer, "") for nothing in ({}, [], {"data": []}, {"data": [{"id": 1}]})),
+        (401, {}, Refused, "api_key_env"),
+        (403, {}, Refused, "api_key_env"),
+        (503, {}, Overloaded, ""),
+    ],
 )
-async def test_a_list_that_is_withheld_says_why(
-    connect, status: int, error: type[ServingError], hint: str
+async def test_a_list_that_lists_nothing_or_is_withheld_says_why(
+    connect, status: int, listed: Any, error: type[ServingError], hint: str
 ) -> None:
-    async with (
-        serving(routes(answer("x"), models=refuse(status, {}))) as server,
-        connect(server.url) as client,
-    ):
+    script = routes(answer("x"), models=refuse(status, listed))
+    async with serving(script) as server, connect(server.url) as client:
         with pytest.raises(error) as caught:
             await client.models()
     assert hint in caught.value.hint
 
 
+BUSY = {"is_processing": True}
 RANK = {"num_running_reqs": 3, "num_waiting_reqs": 2, "token_usage": 0.5}
 
 
 @pytest.mark.parametrize(
     ("owner", "others", "load"),
     [
-        (
-            "sglang",
-            {"loads": refuse(200, {"loads": [RANK, RANK | {"token_usage": 0.7}]})},
-            Load(6, 4, 0.7),
-        ),
+        ("sglang", {"loads": refuse(200, {"loads": [RANK, RANK | {"token_usage": 0.7}]})}, Load(6, 4, 0.7)),
         ("sglang", {"loads": refuse(200, {"loads": [{"num_running_reqs": "x"}]})}, Load(0, 0)),
         ("sglang", {"loads": refuse(200, {"loads": 7})}, None),
         ("sglang", {}, None),
         ("vllm", {"load": refuse(200, {"server_load": 4})}, Load(4, 0)),
         ("vllm", {}, None),
-        (
-            "llamacpp",
-            {"slots": refuse(200, [{"is_processing": True}, {"is_processing": False}, 3])},
-            Load(1, 0, room=3),
-        ),
+        ("llamacpp", {"slots": refuse(200, [BUSY, BUSY | {"is_processing": False}, 3])}, Load(1, 0, room=3)),
         ("llamacpp", {"slots": refuse(501, {"error": "off"})}, None),
         ("library", {}, None),
     ],

@@ -38,11 +38,7 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
     made: list[RehearsalStrategy] = []
 
     def one(settings: Settings | None = None, **kwargs: Any) -> RehearsalStrategy:
-        defaults: dict[str, Any] = {
-            "time_scale": 0.0,
-            "command": STAND_IN,
-            "boot_seconds": 20.0,
-        }
+        defaults: dict[str, Any] = {"time_scale": 0.0, "command": STAND_IN, "boot_seconds": 20.0}
         strategy = RehearsalStrategy(tmp_path / "rehearsal", settings, **(defaults | kwargs))
         made.append(strategy)
         return strategy
@@ -141,26 +137,14 @@ async def test_a_swap_without_a_way_back_has_failed(make: Make, tmp_path: Path) 
     assert alive(tmp_path) == []
 
 
-async def test_a_process_that_ignores_sigterm_is_killed(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("navigator.process.runner.GRACE", 0.3)
-    strategy = make()
-    flaw(tmp_path, generator="deaf")
-    await strategy.swap(Role.GENERATOR, quiet)
-    assert (await strategy.swap(Role.REVIEWER, quiet)).outcome == "done"
-    assert alive(tmp_path) == ["reviewer"]
-
-
 async def test_the_drain_waits_for_running_requests(make: Make, tmp_path: Path) -> None:
     strategy = make()
     await strategy.swap(Role.GENERATOR, quiet)
     busy = tmp_path / "rehearsal" / "BUSY"
     busy.touch()
     seen: list[tuple[str, str]] = []
-    task = asyncio.create_task(
-        strategy.swap(Role.REVIEWER, lambda event: seen.append((event.phase, event.state)))
-    )
+    swap = strategy.swap(Role.REVIEWER, lambda event: seen.append((event.phase, event.state)))
+    task = asyncio.create_task(swap)
     while ("drain", "begin") not in seen:
         await asyncio.sleep(0.01)
     await asyncio.sleep(0.2)
@@ -263,12 +247,9 @@ async def test_resident_looks_and_touches_nothing() -> None:
     good = routes(answer("x"), health=refuse(200, {}), models=refuse(200, models("g")))
     other = routes(answer("x"), health=refuse(200, {}), models=refuse(200, models("other")))
     async with serving(good) as one, serving(other) as two:
-        settings = Settings.model_validate(
-            {
-                "generator": {"model": "g", "base_url": one.url},
-                "reviewer": {"model": "r", "base_url": two.url},
-            }
-        )
+        roles = {"generator": ("g", one.url), "reviewer": ("r", two.url)}
+        asked = {role: {"model": model, "base_url": url} for role, (model, url) in roles.items()}
+        settings = Settings.model_validate(asked)
         strategy = ResidentStrategy(settings)
         assert strategy.both_resident
         assert await strategy.resident() is Role.GENERATOR
@@ -286,14 +267,11 @@ async def test_resident_looks_and_touches_nothing() -> None:
     assert await strategy.resident() is None
 
 
-def test_without_settings_one_is_told_what_writes_them(tmp_path: Path) -> None:
+def test_without_settings_or_a_strategy_one_is_told_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(MissingPart, match="no settings yet") as caught:
         make_strategy(Settings(), StatePaths(tmp_path))
     assert caught.value.exit_code == 3
     assert "`navigator setup`" in caught.value.hint
-
-
-def test_without_a_strategy_one_is_told_which_there_are(tmp_path: Path) -> None:
     (tmp_path / "navigator.toml").write_text('[generator]\nbase_url = "http://127.0.0.1:1"\n')
     with pytest.raises(MissingPart) as caught:
         make_strategy(load_settings(tmp_path / "navigator.toml"), StatePaths(tmp_path))

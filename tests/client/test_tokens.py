@@ -20,7 +20,7 @@ from navigator.model.errors import ConfigError
 
 FILE = Path(__file__).parent / "data" / "tokenizer" / "tokenizer.json"
 SPEC = json.loads(FILE.read_text("utf-8"))
-
+ROOT = Path(__file__).parents[2]
 
 PIECES = (
     *("<think>", "</think>", "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|im_", "think>"),
@@ -70,17 +70,9 @@ def test_a_whole_repositorys_text_and_what_is_easily_got_wrong(library: Callable
     counter = load_counter(str(FILE.parent))
     assert counter.exact
     assert counter.why == ""
-    sources = [
-        path.read_text("utf-8") for path in Path(__file__).parents[2].joinpath("navigator/git").glob("*.py")
-    ]
-    for text in (
-        "".join(PIECES),
-        "a<think>b</think>",
-        "e\u0301<think>e\u0301",
-        " " * 5000 + "x",
-        "",
-        *sources,
-    ):
+    sources = [path.read_text("utf-8") for path in (ROOT / "navigator/git").glob("*.py")]
+    odd = ("".join(PIECES), "a<think>b</think>", "e\u0301<think>e\u0301", " " * 5000 + "x", "")
+    for text in (*odd, *sources):
         assert counter.count(text) == library(text), text[:80]
     assert counter.count("<think>") == 1
     assert counter.count("<|im_end|>") > 1
@@ -99,18 +91,11 @@ def test_no_text_breaks_a_counter(text: str) -> None:
     assert (estimated.count(text) > 0) == bool(text)
 
 
-def test_without_a_folder_the_count_says_that_it_is_an_estimate() -> None:
-    counter = load_counter("")
-    assert not counter.exact
-    assert "no tokenizer folder" in counter.why
-    assert counter.count("x" * 32) == 10
-    assert counter.count("世" * 16) == 15
-
-
 def with_parts(**parts: Any) -> dict[str, Any]:
     return SPEC | parts
 
 
+PREPEND = {"type": "Prepend", "prepend": "_"}
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
 
 
@@ -118,12 +103,7 @@ BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False
     "spec",
     [
         with_parts(normalizer={"type": "Lowercase"}),
-        with_parts(
-            normalizer={
-                "type": "Sequence",
-                "normalizers": [{"type": "NFC"}, {"type": "Prepend", "prepend": "_"}],
-            }
-        ),
+        with_parts(normalizer={"type": "Sequence", "normalizers": [{"type": "NFC"}, PREPEND]}),
         with_parts(pre_tokenizer=None),
         with_parts(pre_tokenizer={"type": "Metaspace"}),
         with_parts(pre_tokenizer=BYTE_LEVEL),
@@ -152,9 +132,12 @@ def test_a_file_that_is_no_tokenizer(content: bytes, tmp_path: Path) -> None:
     assert "tokenizer.json" in caught.value.message
 
 
-def test_a_folder_without_the_file(tmp_path: Path) -> None:
+def test_a_folder_without_the_file_and_no_folder(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no tokenizer\.json"):
         load_counter(str(tmp_path))
+    counter = load_counter("")
+    assert not counter.exact and "no tokenizer folder" in counter.why
+    assert (counter.count("x" * 32), counter.count("世" * 16)) == (10, 15)
 
 
 def test_counting_sends_no_request() -> None:
@@ -170,6 +153,5 @@ assert load_counter({str(FILE.parent)!r}).count("def f(): pass") > 1
 import sys
 assert "requests" not in sys.modules
 """
-    root = Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -103,6 +103,13 @@ def apply(answer: str, files: Mapping[str, str | bytes], *, marker: int = 7) -> 
     return apply_answer(parse_answer(answer, marker=marker), tree(files))
 
 
+def refuses(
+    answer: str, files: Mapping[str, str | bytes], *codes: str, says: tuple[str, ...] = ()
+) -> Applied:
+    """Nothing of the answer is done, for these reasons."""
+    return check(Case("", answer, files, codes=codes, says=says))
+
+
 def check(case: Case) -> Applied:
     """Apply a case and compare everything it states."""
     applied = apply_answer(parse_answer(case.answer, marker=case.marker), tree(case.files, case.modes))

@@ -27,19 +27,13 @@ def test_no_change_with_a_reason_is_an_answer(text: str, reason: str) -> None:
     answer = parse_answer(text)
     assert answer.no_change == reason
     assert answer.problems == ()
-    applied = check(Case("", text, {"a.txt": A}))
-    assert applied.problems == ()
+    assert check(Case("", text, {"a.txt": A})).problems == ()
 
 
-def test_no_change_beside_blocks_is_prose() -> None:
-    answer = parse_answer("NO_CHANGE: b.txt\n\n" + edit("a.txt", "two", "2"))
-    assert answer.no_change is None
-    assert len(answer.blocks) == 1
-
-
-def test_no_change_inside_a_block_is_content() -> None:
-    answer = parse_answer(edit("a.txt", "two", "NO_CHANGE: x"))
-    assert answer.no_change is None
+def test_no_change_beside_blocks_is_prose_and_in_one_it_is_content() -> None:
+    for text in ("NO_CHANGE: b.txt\n\n" + edit("a.txt", "two", "2"), edit("a.txt", "two", "NO_CHANGE: x")):
+        answer = parse_answer(text)
+        assert (answer.no_change, len(answer.blocks)) == (None, 1)
 
 
 def test_prose_is_what_is_outside_the_blocks() -> None:
@@ -62,23 +56,15 @@ def test_problems_count_every_block_begun() -> None:
     assert [b.number for b in answer.blocks] == [1, 3]
 
 
-@pytest.mark.parametrize(
-    ("text", "length"),
-    [
-        ("", 7),
-        ("x = 1\n", 7),
-        ("======\n", 7),
-        ("========\n", 7),
-        (" =======\n", 7),
-        ("x =======\n", 7),
-        ("<<<<<<<<< SEARCH\n", 7),
-        ("a\n=======\nb", 9),
-        ("a\r\n=======\r\nb", 9),
-        ("<<<<<<< HEAD\n", 9),
-        ("x\n>>>>>>> REPLACE", 9),
-        ("||||||| base\n", 9),
-        ("<<<<<<<", 9),
-    ],
-)
-def test_markers_are_longer_where_a_text_holds_them(text: str, length: int) -> None:
-    assert marker_length(["plain\n", text]) == length
+def test_markers_are_longer_where_a_text_holds_them() -> None:
+    none = ("", "x = 1\n", "======\n", "========\n", " =======\n", "x =======\n", "<<<<<<<<< SEARCH\n")
+    held = (
+        "a\n=======\nb",
+        "a\r\n=======\r\nb",
+        "<<<<<<< HEAD\n",
+        "x\n>>>>>>> REPLACE",
+        "||||||| base\n",
+        "<<<<<<<",
+    )
+    for text in (*none, *held):
+        assert marker_length(["plain\n", text]) == (9 if text in held else 7), text

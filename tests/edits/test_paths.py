@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from navigator.edits.paths import unsafe_path
-from tests.edits.support import Case, check, delete, edit, rename, whole
+from tests.edits.support import delete, edit, refuses, rename, whole
 
 UNSAFE = [
     ("", "empty"),
@@ -30,17 +30,7 @@ UNSAFE = [
     ("a\ud800", "control"),
     ("a" * 256, "too long"),
 ]
-SAFE = [
-    "a",
-    "a/b.py",
-    ".gitmodules",
-    "git~x",
-    "a..b/c",
-    "~a",
-    "\u6587\u4ef6.txt",
-    "a:b",
-    "[id]/(x)/$y.tsx",
-]
+SAFE = ["a", "a/b.py", ".gitmodules", "git~x", "a..b/c", "~a", "\u6587\u4ef6.txt", "a:b", "[id]/(x)/$y.tsx"]
 
 
 @pytest.mark.parametrize(("path", "word"), UNSAFE)
@@ -69,36 +59,13 @@ def test_no_block_reaches_an_unsafe_path(path: str, kind: str) -> None:
         "rename to": rename("a", path),
     }
     # The tree is one that should not be: it holds the path itself.
-    check(Case("", answers[kind], {"a": "x\n", path: "x\n"}, codes=("UNKNOWN_PATH",)))
+    refuses(answers[kind], {"a": "x\n", path: "x\n"}, "UNKNOWN_PATH")
 
 
-DOUBTFUL = [
-    "Here is the new file:",
-    "I add a test.",
-    "File: n.py",
-    "- n.py",
-    "1. n.py",
-    "2) n.py",
-    "The file `n.py`, which is new",
-    "n.py?",
-    "a | b",
-]
-
-
-@pytest.mark.parametrize("line", DOUBTFUL)
-@pytest.mark.parametrize("make", [edit, whole])
-def test_a_sentence_names_no_new_file(line: str, make: object) -> None:
-    answer = edit(line, "", "x") if make is edit else whole(line, "x")
-    check(Case("", answer, {}, codes=("UNKNOWN_PATH",), says=("reads like a sentence",)))
-
-
-def test_the_path_in_a_sentence_is_suggested() -> None:
-    check(
-        Case(
-            "",
-            edit("In src/a.py, second:", "x", "y"),
-            {"src/a.py": "x\n"},
-            codes=("UNKNOWN_PATH",),
-            says=('"src/a.py"',),
-        )
-    )
+def test_a_sentence_names_no_new_file_and_the_path_in_it_is_suggested() -> None:
+    items = ("- n.py", "1. n.py", "2) n.py", "n.py?", "a | b", "File: n.py")
+    for line in ("Here is the new file:", "I add a test.", "The file `n.py`, which is new", *items):
+        for answer in (edit(line, "", "x"), whole(line, "x")):
+            refuses(answer, {}, "UNKNOWN_PATH", says=("reads like a sentence",))
+    answer = edit("In src/a.py, second:", "x", "y")
+    refuses(answer, {"src/a.py": "x\n"}, "UNKNOWN_PATH", says=('"src/a.py"',))

@@ -91,13 +91,8 @@ def test_the_budget_holds_and_says_what_is_missing(shop: World) -> None:
 
 
 def test_long_conventions_are_cut_at_a_line_and_a_long_tree_is_summed_up(shop: World) -> None:
-    commit(
-        shop.repo,
-        {
-            "RULES.md": b"".join(b"rule number %d\n" % n for n in range(100)),
-            **{f"many/part{n % 3}/f{n}.py": b"x\n" for n in range(90)},
-        },
-    )
+    rules = b"".join(b"rule number %d\n" % n for n in range(100))
+    commit(shop.repo, {"RULES.md": rules, **{f"many/part{n % 3}/f{n}.py": b"x\n" for n in range(90)}})
     try:
         found = context(shop, "x", ("shop/mail.py",), 100, conventions="RULES.md")
         assert found.conventions is not None
@@ -124,9 +119,7 @@ def test_what_all_tasks_share_is_the_same_for_all_of_them(shop: World) -> None:
 def test_include_and_exclude_bound_what_is_shown_but_not_what_is_there(shop: World) -> None:
     settings = {"include": ("shop", "*.md"), "exclude": ("shop/mail.py",)}
     found = context(shop, "x", ("shop/mail.py", "vendor/lib.py", "shop/cart.py"), **settings)
-    assert [(f.path, f.why) for f in found.files] == [
-        ("shop/cart.py", "named"),
-    ]
+    assert [(f.path, f.why) for f in found.files] == [("shop/cart.py", "named")]
     assert found.tree.split("\n") == ["AGENTS.md", "README.md", "shop/cart.py", "shop/checkout.py"]
     source = TreeSource(shop.private, shop.facts.head_commit, shop.project.model_copy(update=settings))
     assert source.read("vendor/lib.py") == FILES["vendor/lib.py"]
@@ -159,13 +152,7 @@ def test_uncommitted_work_is_named(world: World, tmp_path: Path) -> None:
     git(world.repo, "add", "staged.txt")
     git(world.repo, "mv", "docs/guide.txt", "docs/moved.txt")
     before = (world.repo / ".git" / "index").stat().st_mtime_ns
-    assert set(uncommitted_paths(world.facts)) == {
-        "README.md",
-        "src/util.py",
-        "sp ace ü.txt",
-        "staged.txt",
-        "docs/guide.txt",
-        "docs/moved.txt",
-    }
+    changed = {"README.md", "src/util.py", "sp ace ü.txt", "staged.txt", "docs/guide.txt", "docs/moved.txt"}
+    assert set(uncommitted_paths(world.facts)) == changed
     assert (world.repo / ".git" / "index").stat().st_mtime_ns == before
     assert len(uncommitted_paths(world.facts, limit=2)) == 2

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from navigator.git.diffs import parse_comparison
-from navigator.git.private import FileChange, PrivateRepo
+from navigator.git.private import FileChange
 from navigator.git.runner import GitError
 from navigator.model.diff import FileDiff
-from tests.git.world import World, commit, make_repo
-
-
-@cache
-def _shared() -> PrivateRepo:
-    """One private repository for all examples: only objects are added to it."""
-    folder = Path(tempfile.mkdtemp(prefix="navigator-diffs-"))
-    return World(make_repo(folder / "repo", {"keep": b"x\n"}), folder / "state").private
+from tests.git.world import World, commit, shared_private
 
 
 def _sides(diff: FileDiff, old: bytes) -> tuple[bytes, bytes]:
@@ -61,28 +51,20 @@ def _sides(diff: FileDiff, old: bytes) -> tuple[bytes, bytes]:
     return join(before), join(after)
 
 
-_LINES = st.lists(
-    st.one_of(
-        st.sampled_from(
-            [
-                "",
-                " ",
-                "-",
-                "+",
-                "\\ No newline at end of file",
-                "@@ -1 +1 @@",
-                "diff --git a/x b/x",
-                "--- a/x",
-                "a",
-                "b",
-            ]
-        ),
-        st.text(
-            alphabet=st.characters(blacklist_characters="\n\0", blacklist_categories=("Cs",)), max_size=8
-        ),
-    ),
-    max_size=14,
-)
+_ODD = [
+    "",
+    " ",
+    "-",
+    "+",
+    "a",
+    "b",
+    "\\ No newline at end of file",
+    "@@ -1 +1 @@",
+    "diff --git a/x b/x",
+    "--- a/x",
+]
+_CHARACTERS = st.characters(blacklist_characters="\n\0", blacklist_categories=("Cs",))
+_LINES = st.lists(st.one_of(st.sampled_from(_ODD), st.text(_CHARACTERS, max_size=8)), max_size=14)
 _TEXT = st.builds(
     lambda lines, end: ("\n".join(lines) + end).encode(), _LINES, st.sampled_from(["", "\n", "\r\n"])
 )
@@ -91,7 +73,7 @@ _TEXT = st.builds(
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.tuples(_TEXT, _TEXT), min_size=1, max_size=4), st.integers(0, 4))
 def test_a_diff_of_any_text_gives_back_both_sides(pairs: list[tuple[bytes, bytes]], context: int) -> None:
-    private = _shared()
+    private = shared_private()
     empty = private.facts.head_commit
     # Contents differ in their first line, or git would rightly call one file the rename of another.
     olds = {f"f {n}.txt": FileChange(b"%d\n" % n + old) for n, (old, _) in enumerate(pairs)}
@@ -121,10 +103,8 @@ def test_latin1_and_crlf_lines_keep_every_byte(world: World) -> None:
 def test_odd_paths_come_back_as_they_are(world: World) -> None:
     names = ['qu"ote.txt', "tab\there.txt", "ü x.txt", "new\nline.txt", "back\\slash"]
     proposal = world.propose({name: name.encode() for name in names})
-    assert sorted(d.path for d in world.private.diff(proposal.base_commit, proposal.tree)) == sorted(names)
-    assert sorted(c.path for c in world.private.raw_diff(proposal.base_commit, proposal.tree)) == sorted(
-        names
-    )
+    for compare in (world.private.diff, world.private.raw_diff):
+        assert sorted(each.path for each in compare(proposal.base_commit, proposal.tree)) == sorted(names)
 
 
 def test_only_exact_renames_are_shown_and_policy_sees_both_ends(world: World) -> None:

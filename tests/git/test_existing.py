@@ -127,16 +127,8 @@ def test_what_names_nothing_or_looks_like_an_option_is_refused(world: World) -> 
 
 def test_authors_are_untrusted(world: World) -> None:
     hostile = "\x1b[2JHi\u202e \x07" + "x" * 5000
-    git(
-        world.repo,
-        "-c",
-        "user.name=E\x1bvil\u200b",
-        "commit",
-        "-q",
-        "--allow-empty",
-        "-m",
-        f"{hostile}\n\n{hostile * 3}",
-    )
+    made = ("-c", "user.name=E\x1bvil\u200b", "commit", "-q", "--allow-empty")
+    git(world.repo, *made, "-m", f"{hostile}\n\n{hostile * 3}")
     (change,) = found(world)
     for line in (change.title, change.author, *change.text.splitlines()):
         assert not is_unsafe(line)
@@ -165,17 +157,11 @@ def test_an_amended_commit_is_not_held(world: World) -> None:
 
 
 def test_lines_and_paths_are_counted_for_many_pairs(world: World) -> None:
-    def tree() -> str:
-        return git(world.repo, "rev-parse", "HEAD^{tree}")
-
-    trees = [tree()]
-    commit(
-        world.repo, {"src/util.py": b"LIMIT = 11\nMORE = 1\n", "odd\nname\t.txt": b"1\n", "raw.bin": b"\0\1"}
-    )
-    trees.append(tree())
+    files = {"src/util.py": b"LIMIT = 11\nMORE = 1\n", "odd\nname\t.txt": b"1\n", "raw.bin": b"\0\1"}
+    commit(world.repo, files)
     git(world.repo, "mv", "src/app.py", "src/renamed.py")
     git(world.repo, "commit", "-q", "-m", "Rename")
-    trees.append(tree())
+    trees = [git(world.repo, "rev-parse", f"HEAD~{back}^{{tree}}") for back in (2, 1, 0)]
     pairs = [(trees[0], trees[1]), (trees[1], trees[1]), (trees[1], trees[2])]
     first, same, renamed = (world.private.count_lines(pairs)[pair] for pair in pairs)
     assert (first.added, first.removed) == (3, 1)

@@ -13,6 +13,7 @@ from navigator.git.facts import (
     UnsafeOwner,
     read_base,
     read_facts,
+    read_places,
     resolve_base,
 )
 from navigator.git.snapshot import uncommitted_paths
@@ -30,9 +31,8 @@ def test_a_repository_of_another_user_needs_the_users_own_trust(repo: Path) -> N
     for place in (repo, *repo.rglob("*")):
         os.chown(place, 12345, 12345)
     # What the repository says of itself grants nothing.
-    (repo / ".git" / "config").write_text(
-        (repo / ".git" / "config").read_text() + "[safe]\n\tdirectory = *\n"
-    )
+    config = repo / ".git" / "config"
+    config.write_text(config.read_text() + "[safe]\n\tdirectory = *\n")
     with pytest.raises(UnsafeOwner) as refusal:
         read_facts(repo)
     assert str(repo) in refusal.value.hint
@@ -99,9 +99,7 @@ def test_the_root_commit_names_the_history(world: World, tmp_path: Path) -> None
     commit(world.repo, {"x": b"x\n"})
     git(tmp_path, "clone", "-q", str(world.repo), "copy")
     assert read_facts(tmp_path / "copy").root_commit == root
-    assert (
-        make_repo(tmp_path / "unlike", {"z": b"z\n"}) and read_facts(tmp_path / "unlike").root_commit != root
-    )
+    assert read_facts(make_repo(tmp_path / "unlike", {"z": b"z\n"})).root_commit != root
 
 
 def test_replaced_objects_are_read_as_they_are(world: World) -> None:
@@ -124,5 +122,8 @@ def test_the_base_alone_is_the_base_of_all_facts(kind: str, repo: Path, tmp_path
     facts = read_facts(repo)
     for base in ("", "release"):
         assert read_base(repo, base) == resolve_base(facts, base)[1]
+    places = read_places(repo)
+    for name in ("git_dir", "outside", "object_format", "head_commit"):
+        assert getattr(places, name) == getattr(facts, name)
     with pytest.raises(NoCommit, match="nothing"):
         read_base(repo, "nothing")

@@ -90,13 +90,6 @@ def test_head_is_read_wherever_it_is(tmp_path: Path, folder: Path, head: str) ->
     assert noted(folder, git(repo, "rev-parse", "HEAD"))
 
 
-def test_shared_hooks_are_left_alone(repo: Path, folder: Path) -> None:
-    git(repo, "config", "core.hooksPath", ".husky")
-    with pytest.raises(HookRefused, match="husky"):
-        install_hook(read_facts(repo), folder)
-    assert not (repo / ".husky").exists()
-
-
 @pytest.mark.parametrize("linked", [False, True])
 def test_a_hook_of_others_is_left_alone(repo: Path, folder: Path, linked: bool) -> None:
     hook = repo / ".git/hooks/post-commit"
@@ -111,6 +104,10 @@ def test_a_hook_of_others_is_left_alone(repo: Path, folder: Path, linked: bool) 
     with pytest.raises(HookRefused, match="another program's hook"):
         install_hook(facts, folder)
     assert hook.read_text() == "#!/bin/sh\n" and hook.is_symlink() is linked
+    git(repo, "config", "core.hooksPath", ".husky")  # shared ones, too
+    with pytest.raises(HookRefused, match="husky"):
+        install_hook(read_facts(repo), folder)
+    assert not (repo / ".husky").exists()
 
 
 @pytest.mark.parametrize("where", ["hooks", "hooks/post-commit"])

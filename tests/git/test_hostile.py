@@ -23,6 +23,13 @@ _NAMES = """
     post-index-change
 """
 HOOKS = tuple(_NAMES.split())
+_PROGRAMS = """
+    core.fsmonitor core.sshCommand core.gitProxy core.editor core.pager core.askPass core.alternateRefsCommand
+    filter.evil.clean filter.evil.smudge filter.evil.process filter.two.words.clean diff.evil.textconv diff.evil.command
+    diff.external gpg.program gpg.ssh.program gpg.ssh.defaultKeyCommand gpg.x509.program uploadpack.packObjectsHook
+    remote.origin.uploadpack
+"""
+"""Settings whose value is a program."""
 
 
 @pytest.fixture
@@ -33,13 +40,8 @@ def mark(tmp_path: Path) -> Path:
 @pytest.fixture
 def hostile(tmp_path: Path, mark: Path) -> Path:
     repo = make_repo(tmp_path / "evil")
-    commit(
-        repo,
-        {
-            ".gitattributes": b"* filter=evil diff=evil merge=evil\n",
-            "AGENTS.md": b"Be careful.\n",
-        },
-    )
+    evil = b"* filter=evil diff=evil merge=evil\n"
+    commit(repo, {".gitattributes": evil, "AGENTS.md": b"Be careful.\n"})
     program = tmp_path / "evil.sh"
     program.write_text(f'#!/bin/sh\necho "$0 $*" >> {mark}\ncat\nexit 0\n')
     program.chmod(0o755)
@@ -49,41 +51,22 @@ def hostile(tmp_path: Path, mark: Path) -> Path:
         for name in HOOKS:
             (where / name).write_text(program.read_text())
             (where / name).chmod(0o755)
-    for key, value in {
+    other = {
         "core.hooksPath": str(folder),
-        "core.fsmonitor": str(program),
-        "core.sshCommand": str(program),
-        "core.gitProxy": str(program),
-        "core.editor": str(program),
-        "core.pager": str(program),
-        "core.askPass": str(program),
-        "core.alternateRefsCommand": str(program),
         "core.attributesFile": str(repo / ".gitattributes"),
         "credential.helper": f"!{program}",
-        "filter.evil.clean": str(program),
-        "filter.evil.smudge": str(program),
-        "filter.evil.process": str(program),
         "filter.evil.required": "true",
-        "filter.two.words.clean": str(program),
-        "diff.evil.textconv": str(program),
-        "diff.evil.command": str(program),
-        "diff.external": str(program),
         "merge.evil.driver": f"{program} %A",
-        "gpg.program": str(program),
-        "gpg.ssh.program": str(program),
-        "gpg.ssh.defaultKeyCommand": str(program),
-        "gpg.x509.program": str(program),
         "log.showSignature": "true",
-        "uploadpack.packObjectsHook": str(program),
         "remote.origin.url": f"ext::{program}",
-        "remote.origin.uploadpack": str(program),
         "protocol.ext.allow": "always",
         "protocol.allow": "always",
         "trace2.eventTarget": str(mark),
         "alias.status": f"!{program}",
         "alias.diff-tree": f"!{program}",
         "submodule.recurse": "true",
-    }.items():
+    }
+    for key, value in (dict.fromkeys(_PROGRAMS.split(), str(program)) | other).items():
         git(repo, "config", key, value)
     return repo
 
@@ -145,13 +128,11 @@ def test_the_callers_environment_does_not_steer_git(
     repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = make_repo(tmp_path / "other", {"secret": b"s\n"})
-    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
-    monkeypatch.setenv("GIT_COMMON_DIR", str(other / ".git"))
-    monkeypatch.setenv("GIT_WORK_TREE", str(other))
-    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
-    monkeypatch.setenv("GIT_OBJECT_DIRECTORY", str(other / ".git" / "objects"))
-    monkeypatch.setenv("GIT_EXTERNAL_DIFF", "false")
-    monkeypatch.setenv("GIT_CONFIG_PARAMETERS", "'core.bare=true'")
+    places = {"DIR": ".git", "COMMON_DIR": ".git", "WORK_TREE": ".", "OBJECT_DIRECTORY": ".git/objects"}
+    steering = {name: str(other / place) for name, place in places.items()}
+    steering |= {"INDEX_FILE": str(tmp_path / "index"), "EXTERNAL_DIFF": "false"}
+    for name, value in (steering | {"CONFIG_PARAMETERS": "'core.bare=true'"}).items():
+        monkeypatch.setenv(f"GIT_{name}", value)
     world = World(repo, tmp_path / "state")
     assert (world.facts.git_dir, world.facts.work_tree) == (repo / ".git", repo)
     assert world.facts.common_dir == repo / ".git"

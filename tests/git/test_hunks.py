@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from navigator.git.hunks import ChoiceRefused, all_labels, build_part, choose, commit_part
-from navigator.git.private import FileChange, PrivateRepo
+from navigator.git.private import FileChange
 from navigator.model.diff import Hunk
-from tests.git.world import World, git, make_repo
+from tests.git.world import World, git, shared_private
 
 NUMBERS = b"".join(b"%d\n" % n for n in range(1, 61))
-
-
-@cache
-def _shared() -> PrivateRepo:
-    """One private repository for all examples: only objects are added to it."""
-    folder = Path(tempfile.mkdtemp(prefix="navigator-hunks-"))
-    return World(make_repo(folder / "repo", {"keep": b"x\n"}), folder / "state").private
 
 
 def with_hunks(old: bytes, hunks: Sequence[Hunk], chosen: set[str]) -> bytes:
@@ -43,9 +33,8 @@ def with_hunks(old: bytes, hunks: Sequence[Hunk], chosen: set[str]) -> bytes:
 
 # Random files, random subsets
 
-_LINE = st.sampled_from(
-    [b"", b" ", b"-", b"+", b"a", b"b", b"@@ -1 +1 @@", b"diff --git a/x b/x", b"-- x", b"\\ No"]
-)
+_ODD = [b"", b" ", b"-", b"+", b"a", b"b", b"@@ -1 +1 @@", b"diff --git a/x b/x", b"-- x", b"\\ No"]
+_LINE = st.sampled_from(_ODD)
 _END = st.sampled_from([b"\n", b"\r\n"])
 
 
@@ -74,7 +63,7 @@ def _pair(draw: st.DrawFn) -> tuple[bytes, bytes, bool]:
 def test_any_part_has_the_chosen_hunks_and_no_other(
     pair: tuple[bytes, bytes, bool], data: st.DataObject
 ) -> None:
-    private = _shared()
+    private = shared_private()
     root = private.facts.head_commit
     old, new = (b"file\n" + side for side in pair[:2])
     before = private.write_tree(root, {"f.txt": FileChange(old)})
@@ -124,16 +113,11 @@ def test_what_has_no_lines_is_chosen_by_its_place(world: World) -> None:
     )
     files = world.private.diff(proposal.base_commit, proposal.tree)
     assert all_labels(files) == ("F1", "F2", "F3", "H1")
-    for label, paths in (
-        ("F1", ("README.md",)),
-        ("F2", ("docs/guide.txt", "docs/manual.txt")),
-        ("F3", ("empty",)),
-    ):
+    held = {"F1": {"README.md"}, "F2": {"docs/guide.txt", "docs/manual.txt"}, "F3": {"empty"}}
+    for label, paths in held.items():
         part = build_part(world.private, proposal.base_commit, proposal.tree, [label])
-        assert part.paths == paths
-        assert {change.path for change in world.private.raw_diff(proposal.base_commit, part.tree)} == set(
-            paths
-        )
+        changed = world.private.raw_diff(proposal.base_commit, part.tree)
+        assert {*part.paths} == {change.path for change in changed} == paths
 
 
 def test_a_hunk_that_needs_another_is_refused(world: World) -> None:

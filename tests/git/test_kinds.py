@@ -13,12 +13,7 @@ from pathlib import Path
 import pytest
 
 from navigator.git.facts import AbsentBlobs, NoCommit, NotARepository
-from navigator.landing.land import (
-    LandingRefused,
-    execute_landing,
-    inspect_landing,
-    prepare_landing,
-)
+from navigator.landing.land import LandingRefused, execute_landing, inspect_landing, prepare_landing
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal
 from tests.git.world import World, commit, fingerprint, git, make_repo
@@ -47,10 +42,19 @@ def _linked(repo: Path, room: Path) -> Path:
     return room / "linked"
 
 
+PARTIAL = "--filter=blob:none"
+
+
+def _clone(repo: Path, room: Path, *words: str) -> Path:
+    git(repo, "config", "uploadpack.allowFilter", "true")
+    made = room / f"clone-{len(list(room.iterdir()))}"
+    git(room, "clone", "-q", *words, f"file://{repo}", str(made))
+    return made
+
+
 def _shallow(repo: Path, room: Path) -> Path:
     commit(repo, {"more": b"m\n"})
-    git(room, "clone", "-q", "--depth=1", f"file://{repo}", "shallow")
-    return room / "shallow"
+    return _clone(repo, room, "--depth=1")
 
 
 def _sha256(repo: Path, room: Path) -> Path:
@@ -69,11 +73,6 @@ def _git_version() -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", git(Path("/"), "version"))[:2])
 
 
-def _bare(repo: Path, room: Path) -> Path:
-    git(room, "clone", "-q", "--bare", str(repo), "bare.git")
-    return room / "bare.git"
-
-
 def _alternates(repo: Path, room: Path) -> Path:
     git(room, "clone", "-q", "--shared", str(repo), "borrower")
     git(room, "clone", "-q", "--shared", str(room / "borrower"), "second")
@@ -83,18 +82,6 @@ def _alternates(repo: Path, room: Path) -> Path:
 def _sparse_elsewhere(repo: Path, room: Path) -> Path:
     git(repo, "sparse-checkout", "set", "--cone", "docs")
     return repo
-
-
-def _partial(repo: Path, room: Path) -> Path:
-    git(repo, "config", "uploadpack.allowFilter", "true")
-    git(room, "clone", "-q", "--filter=blob:none", f"file://{repo}", "partial")
-    return room / "partial"
-
-
-def _partial_without(repo: Path, room: Path) -> Path:
-    git(repo, "config", "uploadpack.allowFilter", "true")
-    git(room, "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{repo}", "lacking")
-    return room / "lacking"
 
 
 def _no_commit(repo: Path, room: Path) -> Path:
@@ -148,11 +135,24 @@ KINDS = (
     Kind("shallow", _shallow, facts={"root_commit": ""}),
     Kind("SHA-256", _sha256, facts={"object_format": "sha256", "branch": "main"}),
     Kind("reftable", _reftable),
-    Kind("bare", _bare, current="bare repository", facts={"bare": True, "checked_out": frozenset()}),
+    Kind(
+        "bare",
+        lambda repo, room: _clone(repo, room, "--bare"),
+        current="bare repository",
+        facts={"bare": True, "checked_out": frozenset()},
+    ),
     Kind("own alternates", _alternates),
     Kind("sparse, outside the cone", _sparse_elsewhere, current="outside of the sparse checkout"),
-    Kind("partial clone with its files", _partial, facts={"partial": True}),
-    Kind("partial clone without its files", _partial_without, refused=AbsentBlobs),
+    Kind(
+        "partial clone with its files",
+        lambda repo, room: _clone(repo, room, PARTIAL),
+        facts={"partial": True},
+    ),
+    Kind(
+        "partial clone without its files",
+        lambda repo, room: _clone(repo, room, PARTIAL, "-n"),
+        refused=AbsentBlobs,
+    ),
     Kind("no commit", _no_commit, refused=NoCommit),
     Kind("not a repository", _no_repository, refused=NotARepository),
     Kind("filters and LFS", _lfs, current="git attribute filter=lfs"),
@@ -189,9 +189,8 @@ def test_a_proposal_lands_on_a_branch_and_on_the_current_one(kind: Kind, repo: P
     path = kind.make(repo, room)
     before = fingerprint(path)
     world = World(path, room / "state")
-    proposal = world.propose(
-        {**CHANGE, "new/file.py": b"x = 1\n", "docs/guide.txt": None} if _whole(kind) else dict(CHANGE)
-    )
+    more = {} if "sparse" in kind.name else {"new/file.py": b"x = 1\n", "docs/guide.txt": None}
+    proposal = world.propose({**CHANGE, **more})
     facts, files = world.facts, _checked_out(world)
     assert {name: getattr(facts, name) for name in kind.facts} == kind.facts
     plan = prepare_landing(world.project, facts, world.private, proposal, "B1", "Raise the limit")
@@ -203,10 +202,6 @@ def test_a_proposal_lands_on_a_branch_and_on_the_current_one(kind: Kind, repo: P
     assert world.facts.head_commit == facts.head_commit and _checked_out(world) == files
     _land_on_the_current_branch(kind, world, proposal)
     assert not (room / "it-ran").exists()
-
-
-def _whole(kind: Kind) -> bool:
-    return "sparse" not in kind.name
 
 
 def _checked_out(world: World) -> dict[str, str]:

@@ -19,12 +19,9 @@ def count(text: str) -> int:
     return len(text) // 3 + 1
 
 
-def shown(
-    world: World, base: str, text: str = "everything", files: tuple[str, ...] = (), budget: int = 24_000
-) -> Context:
-    return build_context(
-        TreeSource(world.private, base, world.project), world.project, text, files, budget, count
-    )
+def shown(world: World, base: str, text: str = "everything", files: tuple[str, ...] = ()) -> Context:
+    source = TreeSource(world.private, base, world.project)
+    return build_context(source, world.project, text, files, 24_000, count)
 
 
 def everything(found: Context) -> str:
@@ -49,11 +46,9 @@ def test_navigatorignore_at_the_base_is_obeyed(world: World) -> None:
     named = ("private/plan.py", "a.snap", "only-here.py", "sub/only-here.py", "keep.snap")
     text = everything(shown(world, base, "marker", named))
     assert "marker_sub" in text and "marker_keep" in text
-    assert not [
-        word
-        for word in ("marker_private", "marker_snap", "marker_root", "private/", "a.snap")
-        if word in text.replace(files[IGNORE_FILE].decode(), "")
-    ]
+    rest = text.replace(files[IGNORE_FILE].decode(), "")
+    hidden = ("marker_private", "marker_snap", "marker_root", "private/", "a.snap")
+    assert not [word for word in hidden if word in rest]
     told = reasons(shown(world, base, "marker", named))
     assert {told[path] for path in named[:3]} == {f"named in {IGNORE_FILE}"}
     assert shown(world, base).hidden[f"named in {IGNORE_FILE}"] == 3
@@ -75,13 +70,8 @@ def test_symlinks_submodules_binaries_and_pointers_are_not_sent(world: World, tm
     commit(inner, {"inside.py": b"def marker_inner(): pass\n"})
     (world.repo / "link.py").symlink_to("/etc/hostname")
     git(world.repo, "submodule", "add", "-q", str(inner), "module")
-    base = commit(
-        world.repo,
-        {
-            "image.py": b"marker\0binary",
-            "large.bin": b"version https://git-lfs.github.com/spec/v1\noid sha256:marker_lfs\nsize 5\n",
-        },
-    )
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:marker_lfs\nsize 5\n"
+    base = commit(world.repo, {"image.py": b"marker\0binary", "large.bin": pointer})
     found = shown(world, base, "marker link module", ("link.py", "module", "image.py", "large.bin"))
     assert reasons(found) == {
         "link.py": "not a plain file",

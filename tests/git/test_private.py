@@ -40,10 +40,7 @@ def test_keep_drop_and_collect(world: World) -> None:
     first = world.propose({"a": b"a\n"}, 1)
     base = commit(world.repo, {"b": b"b\n"})
     second = world.propose({"c": b"c\n"}, 2)
-    assert world.private.kept() == {
-        "P1": (first.tree, first.base_commit),
-        "P2": (second.tree, base),
-    }
+    assert world.private.kept() == {"P1": (first.tree, first.base_commit), "P2": (second.tree, base)}
     world.private.drop("P1")
     world.private.drop("P1")
     world.private.collect()
@@ -52,6 +49,14 @@ def test_keep_drop_and_collect(world: World) -> None:
     assert pinned == base
     with pytest.raises(ValueError):
         world.private.keep("../P3", first.tree, base)
+
+
+def test_what_only_reads_finds_the_same_repository(world: World) -> None:
+    proposal = world.propose({"a": b"a\n"})
+    project = world.project.model_copy(update={"root_commit": world.facts.root_commit})
+    private = PrivateRepo.to_read(world.state / "private", project)
+    assert private.git_dir == world.private.git_dir
+    assert private.diff(proposal.base_commit, proposal.tree)[0].path == "a"
 
 
 def test_the_repository_may_move(world: World) -> None:
@@ -85,21 +90,15 @@ def test_bytes_modes_and_endings_survive(world: World) -> None:
 
 def test_paths_that_cannot_stand_in_a_tree_are_refused(world: World) -> None:
     base = world.facts.head_commit
-    for path in (
+    hidden = (
         ".git/config",
         ".GIT/config",
         "git~1/config",
-        "sub/.git/hooks/pre-commit",
+        "sub/.git/hooks/x",
         ".git /config",
         ".git\u200c/config",
-        "../out",
-        "/etc/passwd",
-        "a//b",
-        "./a",
-        "",
-        "src",
-        "README.md/below",
-    ):
+    )
+    for path in (*hidden, "../out", "/etc/passwd", "a//b", "./a", "", "src", "README.md/below"):
         with pytest.raises(PathRefused) as refusal:
             world.private.write_tree(base, {path: FileChange(b"x")})
         assert refusal.value.hint, path

@@ -24,27 +24,11 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def plan(tmp_path: Path) -> LandingPlan:
     (tmp_path / "refs/heads/navigator").mkdir(parents=True)
-    return LandingPlan(
-        mode="branch",
-        proposal="P1",
-        batch="b",
-        path=str(tmp_path),
-        git_dir=str(tmp_path),
-        common_dir=str(tmp_path),
-        work_tree="",
-        private=str(tmp_path),
-        ref="refs/heads/navigator/b",
-        old="",
-        commit=OURS,
-        parent="b" * 40,
-        tree="c" * 40,
-        base_commit="b" * 40,
-        transplanted=False,
-        signed=False,
-        hooks=(),
-        committer=("A", "a@example.invalid"),
-        paths=(),
-    )
+    here = dict.fromkeys(("path", "git_dir", "common_dir", "private"), str(tmp_path))
+    commits = {"commit": OURS, "parent": "b" * 40, "tree": "c" * 40, "base_commit": "b" * 40}
+    names = {"mode": "branch", "proposal": "P1", "batch": "b", "ref": "refs/heads/navigator/b"}
+    none = {"work_tree": "", "old": "", "transplanted": False, "signed": False, "hooks": (), "paths": ()}
+    return LandingPlan(**here, **commits, **names, **none, committer=("A", "a@example.invalid"))
 
 
 def lock_of(plan: LandingPlan, content: str = "", name: str = "refs/heads/navigator/b.lock") -> Path:

@@ -25,19 +25,16 @@ def test_a_revert_is_known_by_the_name_in_its_message(repo: Path) -> None:
     other = commit(repo, {"src/util.py": b"LIMIT = 11\n"})
     commit(repo, {"src/new.py": b"pass\n"})
     git(repo, "revert", "--no-edit", landed)
-    assert look(repo, landed, other) == {
-        landed: Seen(landed, git(repo, "rev-parse", "HEAD")),
-        other: Seen(other),
-    }
+    revert = git(repo, "rev-parse", "HEAD")
+    assert look(repo, landed, other) == {landed: Seen(landed, revert), other: Seen(other)}
 
 
 def test_a_revert_with_a_short_name_counts_and_a_quoted_one_does_not(repo: Path) -> None:
     landed = commit(repo, {"src/util.py": b"LIMIT = 11\n"})
     quoted = commit(repo, {"docs/guide.txt": b"third\n"}, f"Explain\n\n> This reverts commit {landed}.\n")
     assert look(repo, landed) == {landed: Seen(landed)}
-    short = commit(
-        repo, {"docs/guide.txt": b"fourth\n"}, f"Back\n\nThis reverts commit {landed[:9]}, in part."
-    )
+    said = f"Back\n\nThis reverts commit {landed[:9]}, in part."
+    short = commit(repo, {"docs/guide.txt": b"fourth\n"}, said)
     assert look(repo, landed, quoted)[landed] == Seen(landed, short)
 
 
@@ -50,11 +47,8 @@ def test_a_reverted_merge_takes_back_what_it_had_brought(repo: Path) -> None:
     git(repo, "merge", "-q", "--no-ff", "-m", "Take it", "navigator/b1")
     git(repo, "revert", "--no-edit", "-m", "1", "HEAD")
     revert = git(repo, "rev-parse", "HEAD")
-    assert look(repo, first, second, kept) == {
-        first: Seen(first, revert),
-        second: Seen(second, revert),
-        kept: Seen(kept),
-    }
+    both = {each: Seen(each, revert) for each in (first, second)}
+    assert look(repo, first, second, kept) == {**both, kept: Seen(kept)}
 
 
 def test_a_change_is_found_again_after_a_rebase(repo: Path) -> None:

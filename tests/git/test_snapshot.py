@@ -9,14 +9,10 @@ import pytest
 
 from navigator.git import snapshot as snapshots
 from navigator.git.facts import read_facts
-from navigator.git.snapshot import (
-    NoWorktree,
-    WorktreeSnapshot,
-    take_snapshot,
-)
+from navigator.git.snapshot import NoWorktree, WorktreeSnapshot, take_snapshot
 from tests.git.test_hostile import hostile as hostile
 from tests.git.test_hostile import mark as mark
-from tests.git.world import World, commit, fingerprint, git, make_repo
+from tests.git.world import FILES, World, commit, fingerprint, git, make_repo
 
 
 def take(world: World) -> WorktreeSnapshot:
@@ -54,8 +50,7 @@ def test_the_checkout_as_it_is(world: World) -> None:
     made = take(world)
     held = files(world, made.commit)
     assert held == {
-        "README.md": b"# thing\n",
-        "src/app.py": b"def one():\n    return 1\n\n\ndef two():\n    return 2\n",
+        **{name: FILES[name] for name in ("README.md", "src/app.py")},
         "src/util.py": b"LIMIT = 12\n",
         "staged.py": b"s = 2\n",
         "new folder/ü.py": b"u = 1\n",
@@ -101,23 +96,19 @@ def test_folders_for_files_and_links_for_folders(world: World, tmp_path: Path) -
 
 
 def test_line_endings_are_stored_as_git_would_store_them(world: World) -> None:
-    commit(
-        world.repo,
-        {".gitattributes": b"*.txt text eol=crlf\n*.raw -text\n", "docs/guide.txt": b"one\r\ntwo\r\n"},
-    )
+    attributes = b"*.txt text eol=crlf\n*.raw -text\n"
+    commit(world.repo, {".gitattributes": attributes, "docs/guide.txt": b"one\r\ntwo\r\n"})
     (world.repo / "docs/guide.txt").write_bytes(b"one\r\nthree\r\n")
     (world.repo / "new.txt").write_bytes(b"n\r\n")
     (world.repo / "a.raw").write_bytes(b"r\r\n")
     held = files(world, take(world).commit)
     assert held["docs/guide.txt"] == b"one\nthree\n"
     assert held["new.txt"] == b"n\n" and held["a.raw"] == b"r\r\n"
-
-
-def test_autocrlf_counts_wherever_it_is_set(world: World) -> None:
-    git(world.repo, "config", "--global", "core.autocrlf", "true")
+    # core.autocrlf counts wherever it is set.
     (world.repo / "src/util.py").write_bytes(b"LIMIT = 11\r\n")
-    made = take(world)
-    assert files(world, made.commit)["src/util.py"] == b"LIMIT = 11\n"
+    assert files(world, take(world).commit)["src/util.py"] == b"LIMIT = 11\r\n"
+    git(world.repo, "config", "--global", "core.autocrlf", "true")
+    assert files(world, take(world).commit)["src/util.py"] == b"LIMIT = 11\n"
 
 
 def test_filtered_paths_stay_as_head_has_them(world: World) -> None:

@@ -6,7 +6,9 @@ import hashlib
 import os
 import stat
 import subprocess
+import tempfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from navigator.git.facts import RepoFacts, read_facts
@@ -58,6 +60,13 @@ def make_repo(path: Path, files: Mapping[str, bytes] | None = None, *init: str) 
     return path
 
 
+@cache
+def shared_private() -> PrivateRepo:
+    """One private repository for all examples of a property: only objects are added to it."""
+    folder = Path(tempfile.mkdtemp(prefix="navigator-shared-"))
+    return World(make_repo(folder / "repo", {"keep": b"x\n"}), folder / "state").private
+
+
 def fingerprint(repo: Path) -> dict[str, str]:
     """Every file below a folder, git's own included: kind, mode and content. Times of reading are left out."""
     seen: dict[str, str] = {}
@@ -98,10 +107,7 @@ class World:
         return read_facts(self.repo)
 
     def propose(
-        self,
-        changes: Mapping[str, bytes | FileChange | None],
-        number: int = 1,
-        base: str = "",
+        self, changes: Mapping[str, bytes | FileChange | None], number: int = 1, base: str = ""
     ) -> Proposal:
         """A kept proposal on `base` (HEAD when not given)."""
         on = base or self.facts.head_commit
@@ -110,13 +116,5 @@ class World:
             on, {p: c if isinstance(c, FileChange) else FileChange(c) for p, c in changes.items()}
         )
         self.private.keep(f"P{number}", tree, on)
-        return Proposal(
-            id=f"P{number}",
-            task_id=f"T{number}",
-            project_id=1,
-            project="thing",
-            attempt=0,
-            round=0,
-            base_commit=on,
-            tree=tree,
-        )
+        made = {"id": f"P{number}", "task_id": f"T{number}", "project_id": 1, "project": "thing"}
+        return Proposal(**made, attempt=0, round=0, base_commit=on, tree=tree)

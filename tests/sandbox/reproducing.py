@@ -50,18 +50,9 @@ FAULTY = BASE["calc.py"].replace("        return high\n", "        return low\n"
 
 def finding(kind: FindingKind = FindingKind.WRONG, path: str = "calc.py") -> Finding:
     """A finding about `clamp`."""
-    return Finding(
-        kind=kind,
-        hunk="H1",
-        path=path,
-        line=8,
-        quote="        return low",
-        severity=Severity.MAJOR,
-        criterion=Criterion.CORRECTNESS,
-        trigger="a value above the range",
-        message="clamp returns the lower bound",
-        anchored=True,
-    )
+    said = {"trigger": "a value above the range", "message": "clamp returns the lower bound"}
+    place = {"hunk": "H1", "path": path, "line": 8, "quote": "        return low", "anchored": True}
+    return Finding(kind=kind, **place, **said, severity=Severity.MAJOR, criterion=Criterion.CORRECTNESS)
 
 
 class Proof:

@@ -30,10 +30,8 @@ def processes_saying(words: str) -> list[str]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it ended meanwhile
-            found.append(
-                (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-            )
-    return [line for line in found if line == words]
+            found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return [line for line in found if line.strip() == words]
 
 
 class Bench:
@@ -46,8 +44,16 @@ class Bench:
         ).resolve()
         self.project = Project(id=1, name="code", path=str(self.path), check=check, **fields)
         self.private = PrivateRepo.open(folder / "private", self.project)
+        self._pin()
+
+    def _pin(self) -> None:
         self.base = git(self.path, "rev-parse", "HEAD")
         self.private.pin_base(self.base)
+
+    def commit(self, message: str) -> None:
+        """What is staged becomes the base."""
+        git(self.path, "commit", "-q", "-m", message)
+        self._pin()
 
     def tree(self, **_: Any) -> str:
         """The base's tree."""

@@ -103,6 +103,13 @@ def test_any_output_is_read(text: str) -> None:
     assert len(excerpt(text, names)) <= SHOWN + 100
 
 
+def printed_by(folder: Path, *words: str) -> str:
+    """What a program prints there, as its names are looked for in it."""
+    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    ran = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    return plain(ran.stdout + ran.stderr)
+
+
 def test_pytest_itself_is_understood(tmp_path: Path) -> None:
     """What the installed pytest prints, in its two usual ways."""
     (tmp_path / "test_a.py").write_text(
@@ -111,24 +118,11 @@ def test_pytest_itself_is_understood(tmp_path: Path) -> None:
         "@pytest.fixture\ndef broken(): raise RuntimeError\ndef test_setup(broken): pass\n"
     )
     for words in (["-q"], ["-v", "--color=yes"]):
-        ran = subprocess.run(
-            [
-                sys.executable,
-                *["-m", "pytest", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", "."],
-                *words,
-            ],
-            cwd=tmp_path,
-            env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert failing_tests(plain(ran.stdout)) == (
-            "test_a.py::test_bad",
-            "test_a.py::test_many[a b]",
-            "test_a.py::test_setup",
-        ), ran.stdout
-        assert passed_count(plain(ran.stdout)) == 1
+        alone = ["-m", "pytest", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", "."]
+        printed = printed_by(tmp_path, sys.executable, *alone, *words)
+        named = tuple(f"test_a.py::test_{name}" for name in ("bad", "many[a b]", "setup"))
+        assert failing_tests(printed) == named, printed
+        assert passed_count(printed) == 1
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node: apt install nodejs")
@@ -138,17 +132,11 @@ def test_node_itself_is_understood(tmp_path: Path, reporter: str) -> None:
         "const { test, describe } = require('node:test');\ntest('good', () => {});\n"
         "describe('sums', () => { test('adds', () => { throw new Error('no'); }); });\n"
     )
-    ran = subprocess.run(
-        ["node", "--test", f"--test-reporter={reporter}"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if "bad option" in ran.stderr:
+    printed = printed_by(tmp_path, "node", "--test", f"--test-reporter={reporter}")
+    if "bad option" in printed:
         pytest.skip("reporters of node: needs Node.js 18.15 or newer")
-    assert any("adds" in name for name in failing_tests(plain(ran.stdout))), ran.stdout
-    assert not any("good" in name for name in failing_tests(plain(ran.stdout)))
+    assert any("adds" in name for name in failing_tests(printed)), printed
+    assert not any("good" in name for name in failing_tests(printed))
 
 
 def base(outcome: CheckOutcome, *failures: str, detail: str = "12 passed") -> Baseline:
@@ -232,10 +220,8 @@ def test_programs_of_a_command(command: str, programs: tuple[str, ...]) -> None:
     ],
 )
 def test_a_command_is_proposed_from_what_is_there(files: dict[str, str], command: str) -> None:
-    assert (
-        proposed_command(files.keys(), lambda path: files[path].encode() if path in files else None)
-        == command
-    )
+    contents = {path: text.encode() for path, text in files.items()}
+    assert proposed_command(files.keys(), contents.get) == command
 
 
 @pytest.mark.parametrize(

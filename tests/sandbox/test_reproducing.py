@@ -90,75 +90,64 @@ def test_a_finding_that_is_not_true_passes_on_the_proposal(proof: Proof) -> None
     assert (made.outcome, made.reason) == (NOT, "the test passes on the proposal")
 
 
-@pytest.mark.parametrize(
-    ("bodies", "above", "reason"),
-    [
-        (
-            (
-                "        assert False\n",
-                "        calc.clamp(9, 0, 5)\n        wanted = 3\n        assert wanted == 4, calc.clamp\n",
-                "        calc.clamp(9, 0, 5)\n        raise AssertionError(calc.clamp(9, 0, 5))\n",
-                "        calc.clamp(9, 0, 5)\n        self.fail('clamp is wrong')\n",
-                "        with self.assertRaises(ValueError):\n            int('3')\n",
-                "        calc.clamp(9, 0, 5)\n        int('x')\n",
-            ),
-            "import calc\n",
-            "its assertion does not depend",
-        ),
-        (
-            (
-                "        assert calc.clamp(9, 0, five) == 5\n",
-                "        assert calc.clam(9, 0, 5) == 5\n",
-                "        from calc import clamped\n        assert clamped(9, 0, 5) == 5\n",
-            ),
-            "import calc\n",
-            "the test itself is wrong",
-        ),
-        (("        assert other.broken() == 2\n",), "import other\n", "runs nothing of the code"),
-        (
-            ("        calc.clamp = lambda *a: 7\n        assert calc.clamp(3, 0, 5) == 3\n",),
-            "import calc\n",
-            "runs nothing of the code",
-        ),
-        (
-            ("        assert 'return high' in ''.join(open(p).read() for p in glob.glob('c*.py'))\n",),
-            "import glob\nimport calc\n",
-            "the test reaches none of the changed lines",
-        ),
-        (
-            ("        open(place, 'w').write(text)\n        assert calc.clamp(3, 0, 5) == 3\n",),
-            "import glob\n\nplace, = glob.glob('c*c.py')\ntext = open(place).read()\n"
-            "open(place, 'w').write('def clamp(*a): return 7')\n\nimport calc\n",
-            "edits files of the project",  # also where it puts them back
-        ),
-    ],
-    ids=[
-        "without a condition",
-        "an error of its own",
-        "far away",
-        "replacing",
-        "reading the source",
-        "editing",
-    ],
+BASELESS = (
+    "        assert False\n",
+    "        calc.clamp(9, 0, 5)\n        wanted = 3\n        assert wanted == 4, calc.clamp\n",
+    "        calc.clamp(9, 0, 5)\n        raise AssertionError(calc.clamp(9, 0, 5))\n",
+    "        calc.clamp(9, 0, 5)\n        self.fail('clamp is wrong')\n",
+    "        with self.assertRaises(ValueError):\n            int('3')\n",
+    "        calc.clamp(9, 0, 5)\n        int('x')\n",
 )
-def test_what_fails_for_another_reason_proves_nothing(
-    proof: Proof, bodies: tuple[str, ...], above: str, reason: str
-) -> None:
-    made = proof.judge(case(*bodies, above=above))
+WRONG = (
+    "        assert calc.clamp(9, 0, five) == 5\n",
+    "        assert calc.clam(9, 0, 5) == 5\n",
+    "        from calc import clamped\n        assert clamped(9, 0, 5) == 5\n",
+)
+EDITS = """import glob
+
+place, = glob.glob('c*c.py')
+text = open(place).read()
+open(place, 'w').write('def clamp(*a): return 7')
+
+import calc
+"""
+PROVES_NOTHING = {
+    "without a condition": (case(*BASELESS), "its assertion does not depend"),
+    "an error of its own": (case(*WRONG), "the test itself is wrong"),
+    "far away": (
+        case("        assert other.broken() == 2\n", above="import other\n"),
+        "runs nothing of the code",
+    ),
+    "replacing": (
+        case("        calc.clamp = lambda *a: 7\n        assert calc.clamp(3, 0, 5) == 3\n"),
+        "runs nothing of the code",
+    ),
+    "reading the source": (
+        case(
+            "        assert 'return high' in ''.join(open(p).read() for p in glob.glob('c*.py'))\n",
+            above="import glob\nimport calc\n",
+        ),
+        "the test reaches none of the changed lines",
+    ),
+    "editing": (  # also where it puts them back
+        case("        open(place, 'w').write(text)\n        assert calc.clamp(3, 0, 5) == 3\n", above=EDITS),
+        "edits files of the project",
+    ),
+    "reading a named source": (
+        "import calc\nassert 'return high' in pathlib.Path('calc.py').read_text()\n",
+        "would read the source",
+    ),
+    "inspecting": ("import calc\nassert 'high' in inspect.getsource(calc)[90:]\n", "reads the source"),
+    "tracing": ("import calc\nsys.settrace(None)\n", "interferes"),
+}
+"""The last three are not even run."""
+
+
+@pytest.mark.parametrize("how", PROVES_NOTHING)
+def test_what_fails_for_another_reason_proves_nothing(proof: Proof, how: str) -> None:
+    text, reason = PROVES_NOTHING[how]
+    made = proof.judge(text)
     assert made.outcome is NOT and reason in made.reason, "of several, one would be enough"
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("assert 'return high' in pathlib.Path('calc.py').read_text()", "would read the source"),
-        ("assert 'high' in inspect.getsource(calc)[90:]", "reads the source"),
-        ("sys.settrace(None)", "interferes"),
-    ],
-)
-def test_what_would_fake_a_proof_is_not_run(proof: Proof, text: str, reason: str) -> None:
-    made = proof.judge(f"import calc\n{text}\n")
-    assert made.outcome is NOT and reason in made.reason
 
 
 def test_a_test_that_depends_on_the_order_proves_nothing(by_pytest: Proof) -> None:
@@ -189,10 +178,7 @@ def test_what_a_test_leaves_in_the_tree_and_beside_its_report_is_read_with_limit
         ("def test_it(:\n    pass\n", "does not parse"),
         ("import nowhere_to_be_found\n", "nowhere_to_be_found"),
         ("import calc\n", "no test"),
-        (
-            case("        getattr(os, '_ex' + 'it')(0)\n", above="import os\nimport calc\n"),
-            "without a report",
-        ),
+        (case("        getattr(os, '_ex' + 'it')(0)\n", above="import os, calc\n"), "without a report"),
     ],
 )
 def test_what_does_not_parse_or_import_or_end_could_not_run(proof: Proof, text: str, reason: str) -> None:

@@ -66,11 +66,7 @@ def test_a_failure_has_to_depend_on_the_project(body: str, baseless: bool) -> No
         ("coverage run -m pytest", "tests/test_a.py", "coverage run -m pytest -p"),
         ("ruff check . && python3 -m pytest", "tests/test_a.py", "python3 -m pytest -p"),
         ("cd lib && DEBUG=1 pytest", "tests/test_a.py", "cd lib && PYTHONPATH="),
-        (
-            "python -m unittest discover -s tests",
-            "tests/test_a.py",
-            "python -m navigator_reporter tests/test_a.py",
-        ),
+        ("python -m unittest discover", "tests/test_a.py", "python -m navigator_reporter tests/test_a.py"),
         ("go test ./...", "a/b_test.go", "go test -count=1 -v -run '^(TestOne|TestTwo)$' ./a"),
         ("npm test", "test/a.test.js", "jest --ci --runTestsByPath test/a.test.js"),
         ("node --test", "test/a.test.mjs", "node --test test/a.test.mjs"),

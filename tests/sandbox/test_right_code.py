@@ -82,84 +82,63 @@ def test_a_uv_project(tmp_path: Path) -> None:
     bench = Bench(tmp_path, PYTHON_PROJECT, "PYTHONPATH=src uv run python -m unittest discover -s tests")
     run("uv", "sync", "-q", "--offline", "--python", sys.executable, cwd=bench.path)
     git(bench.path, "add", "uv.lock")
-    git(bench.path, "commit", "-q", "-m", "lock")
-    bench.base = git(bench.path, "rev-parse", "HEAD")
-    bench.private.pin_base(bench.base)
+    bench.commit("lock")
     proves_the_proposal(bench, {**BROKEN}, {**OTHERWISE_SOUND}, "test_thing.Thing.test_double")
 
 
 @pytest.mark.skipif(shutil.which("npm") is None, reason="npm: apt install npm")
 def test_an_npm_project(tmp_path: Path) -> None:
-    bench = Bench(
-        tmp_path,
-        {
-            "package.json": '{"name": "thing", "version": "1.0.0", "scripts": {"test": "node --test"}}\n',
-            "index.js": "const two = require('two');\nexports.double = (x) => two * x;\n",
-            "index.test.js": (
-                "const test = require('node:test');\nconst assert = require('node:assert');\n"
-                "test('doubles', () => assert.strictEqual(require('./index.js').double(4), 8));\n"
-            ),
-            ".gitignore": "node_modules/\n",
-        },
-        "npm test",
-    )
+    project = {
+        "package.json": '{"name": "thing", "version": "1.0.0", "scripts": {"test": "node --test"}}\n',
+        "index.js": "const two = require('two');\nexports.double = (x) => two * x;\n",
+        "index.test.js": (
+            "const test = require('node:test');\nconst assert = require('node:assert');\n"
+            "test('doubles', () => assert.strictEqual(require('./index.js').double(4), 8));\n"
+        ),
+        ".gitignore": "node_modules/\n",
+    }
+    bench = Bench(tmp_path, project, "npm test")
     package = bench.path / "node_modules" / "two"
     package.mkdir(parents=True)
     (package / "package.json").write_text('{"name": "two", "version": "1.0.0", "main": "index.js"}')
     (package / "index.js").write_text("module.exports = 2;\n")
-    proves_the_proposal(
-        bench,
-        {"index.js": "const two = require('two');\nexports.double = (x) => two + x;\n"},
-        {"index.js": "exports.double = (x) => x + x;\n"},
-        "doubles",
-    )
+    broken = {"index.js": project["index.js"].replace("two * x", "two + x")}
+    proves_the_proposal(bench, broken, {"index.js": "exports.double = (x) => x + x;\n"}, "doubles")
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo: apt install cargo")
 def test_a_cargo_project(tmp_path: Path) -> None:
     test = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn doubles() {\n        assert_eq!(crate::double(4), 8);\n    }\n}\n"
-    bench = Bench(
-        tmp_path,
-        {
-            "Cargo.toml": '[package]\nname = "thing"\nversion = "1.0.0"\nedition = "2021"\n',
-            "Cargo.lock": 'version = 3\n\n[[package]]\nname = "thing"\nversion = "1.0.0"\n',
-            "src/lib.rs": "pub fn double(x: u32) -> u32 {\n    2 * x\n}\n" + test,
-            ".gitignore": "target/\n",
-        },
-        "cargo test",
-    )
+    code = "pub fn double(x: u32) -> u32 {\n    2 * x\n}\n" + test
+    project = {
+        "Cargo.toml": '[package]\nname = "thing"\nversion = "1.0.0"\nedition = "2021"\n',
+        "Cargo.lock": 'version = 3\n\n[[package]]\nname = "thing"\nversion = "1.0.0"\n',
+        "src/lib.rs": code,
+        ".gitignore": "target/\n",
+    }
+    bench = Bench(tmp_path, project, "cargo test")
     # What an earlier build left in the checkout is not used: it would be of other code.
     (bench.path / "target").mkdir()
-    proves_the_proposal(
-        bench,
-        {"src/lib.rs": "pub fn double(x: u32) -> u32 {\n    3 * x\n}\n" + test},
-        {"src/lib.rs": "pub fn double(x: u32) -> u32 {\n    x + x\n}\n" + test},
-        "tests::doubles",
-    )
+    broken, sound = ({"src/lib.rs": code.replace("2 * x", other)} for other in ("3 * x", "x + x"))
+    proves_the_proposal(bench, broken, sound, "tests::doubles")
     uncompilable = bench.run(bench.changed({"src/lib.rs": "pub fn double(x: u32) -> u32 {\n"}))
     assert uncompilable.outcome is FAILED and "could not compile" in uncompilable.failures[0]
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="go: apt install golang")
 def test_a_go_project(tmp_path: Path) -> None:
-    bench = Bench(
-        tmp_path,
-        {
-            "go.mod": "module example.org/thing\n\ngo 1.19\n",
-            "thing.go": "package thing\n\nfunc Double(x int) int { return 2 * x }\n",
-            "thing_test.go": (
-                'package thing\n\nimport "testing"\n\nfunc TestDouble(t *testing.T) {\n'
-                '\tif Double(4) != 8 {\n\t\tt.Fatal("not doubled")\n\t}\n}\n'
-            ),
-        },
-        "go test ./...",
-    )
-    proves_the_proposal(
-        bench,
-        {"thing.go": "package thing\n\nfunc Double(x int) int { return 3 * x }\n"},
-        {"thing.go": "package thing\n\nfunc Double(x int) int { return x + x }\n"},
-        "example.org/thing.TestDouble",
-    )
+    code = "package thing\n\nfunc Double(x int) int { return 2 * x }\n"
+    project = {
+        "go.mod": "module example.org/thing\n\ngo 1.19\n",
+        "thing.go": code,
+        "thing_test.go": (
+            'package thing\n\nimport "testing"\n\nfunc TestDouble(t *testing.T) {\n'
+            '\tif Double(4) != 8 {\n\t\tt.Fatal("not doubled")\n\t}\n}\n'
+        ),
+    }
+    broken, sound = ({"thing.go": code.replace("2 * x", other)} for other in ("3 * x", "x + x"))
+    bench = Bench(tmp_path, project, "go test ./...")
+    proves_the_proposal(bench, broken, sound, "example.org/thing.TestDouble")
 
 
 @pytest.fixture
@@ -192,9 +171,7 @@ def test_a_link_in_the_tree_leads_no_folder_of_the_machine_in(plain: Bench, tmp_
     git(plain.path, "rm", "-rq", "sub")
     (plain.path / "sub").symlink_to(elsewhere)
     git(plain.path, "add", "sub")
-    git(plain.path, "commit", "-q", "-m", "a link")
-    plain.base = git(plain.path, "rev-parse", "HEAD")
-    plain.private.pin_base(plain.base)
+    plain.commit("a link")
     (elsewhere / "node_modules").mkdir()
     (elsewhere / "node_modules" / "key.txt").write_text("secret\n")
     seen = plain.run(check="cat sub/node_modules/key.txt; readlink sub; exit 1").detail
@@ -206,13 +183,8 @@ def test_mounts_that_were_asked_for_are_there_and_read_only(tmp_path: Path) -> N
     data = tmp_path / "data"
     data.mkdir()
     (data / "set.txt").write_text("numbers\n")
-    bench = Bench(
-        tmp_path,
-        {"a.txt": "a\n"},
-        f"cat {data}/set.txt; touch {data}/x || echo kept; exit 1",
-        check_mounts=(str(data),),
-    )
-    seen = bench.run().detail
+    check = f"cat {data}/set.txt; touch {data}/x || echo kept; exit 1"
+    seen = Bench(tmp_path, {"a.txt": "a\n"}, check, check_mounts=(str(data),)).run().detail
     assert "numbers" in seen and "kept" in seen
     assert [path.name for path in data.iterdir()] == ["set.txt"]
 
@@ -263,13 +235,8 @@ def test_no_key_of_a_toolchain_comes_along(
 def test_a_worktree_written_out_is_byte_for_byte(plain: Bench) -> None:
     """No filter and no attribute changes what is tested."""
     text = "a $Id$ line\r\nand another\n"
-    tree = plain.changed(
-        {
-            ".gitattributes": "*.txt ident eol=crlf filter=evil\nsub export-ignore\n",
-            "x.txt": text,
-            "run.sh": "#!/bin/sh\n",
-        }
-    )
+    attributes = "*.txt ident eol=crlf filter=evil\nsub export-ignore\n"
+    tree = plain.changed({".gitattributes": attributes, "x.txt": text})
     expected = " ".join(f"{byte:02x}" for byte in text.encode())
     seen = plain.run(tree, check="od -An -tx1 -w200 x.txt; ls sub; exit 1", limits=Limits(seconds=30)).detail
     assert expected in seen and "b.txt" in seen

@@ -76,9 +76,7 @@ def test_with_nothing_to_write_the_outlook_is_the_moment_the_scheduler_swaps(
 def test_with_nothing_left_to_write_a_review_starts_at_once_and_says_why() -> None:
     one = snap(*waiting(1, NOW), until="", last_arrival=NOW)
     assert next_actions(one, NOW) == (SwapTo(Role.REVIEWER),)
-    checking = snap(
-        task(1, TaskState.CHECKING, since=NOW), *waiting(1, NOW), until="", busy=frozenset({"T1"})
-    )
+    checking = snap(task(1, TaskState.CHECKING, since=NOW), *waiting(1, NOW), until="", busy="T1")
     assert outlook(checking, NOW) == ReviewOutlook(HOLD_SECONDS, "when nothing is left to write")
 
 

@@ -7,18 +7,13 @@ import faulthandler
 from collections.abc import Callable
 from typing import Any, cast
 
-import pytest
+from textual.events import Key
 from textual.pilot import Pilot
 
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.app import NavigatorApp
 from navigator.tui.diff.view import DiffView
-
-looks = pytest.mark.parametrize(
-    ("theme", "size"), [("navigator-dark", (80, 24)), ("navigator-light", (200, 60))], ids=["small", "large"]
-)
-"""What each screen is pictured in: every size and theme once."""
 
 
 async def until(pilot: Pilot[Any], true: Callable[[], bool], *, what: str = "it") -> None:
@@ -40,6 +35,15 @@ async def loaded(pilot: Pilot[Any]) -> NavigatorApp:
     return app
 
 
+_NAMES = {"?": "question_mark", "/": "slash", ":": "colon", " ": "space"}
+
+
+def type_at_once(app: NavigatorApp, text: str) -> None:
+    """Post every key before the first is handled, as a paste into the terminal does."""
+    for character in text:
+        app.post_message(Key(_NAMES.get(character, character), character))
+
+
 class Driver:
     """The app driven by keys, and what it told."""
 
@@ -51,7 +55,8 @@ class Driver:
         await self.pilot.pause()
 
     async def type(self, text: str) -> None:
-        await self.press(*("space" if character == " " else character for character in text))
+        type_at_once(self.app, text)
+        await self.pilot.pause()
 
     async def until(self, true: Callable[[], bool], what: str = "it") -> None:
         await until(self.pilot, true, what=what)

@@ -24,7 +24,7 @@ from navigator.tui.welcome import AddProjectsScreen, FirstRunScreen
 from navigator.tui.widgets.page import Page
 from tests.git.world import make_repo
 from tests.tui.conftest import AppMaker
-from tests.tui.driving import loaded, until
+from tests.tui.driving import loaded, type_at_once, until
 
 Deck = tuple[Pilot[Any], NavigatorApp, DeckScreen, list[Message]]
 
@@ -79,8 +79,8 @@ async def test_lists_are_walked_filtered_and_sorted(deck: Any) -> None:
         await pilot.pause()
         assert len(keys_of(screen)) == 9
 
-        await pilot.press("slash", *"is:approve")
-        await pilot.pause()
+        type_at_once(app, "/is:approve")
+        await until(pilot, lambda: len(keys_of(screen)) == 5)
         assert keys_of(screen) == ["P163", "P164", "P166", "P167", "P168"]
         await pilot.press("enter")
         assert screen.focused_pane == "inbox" and not isinstance(screen.focused, Input)
@@ -239,7 +239,7 @@ async def test_help_themes_palette_and_leaving(deck: Any) -> None:
 
         await pilot.press("ctrl+p")  # the palette does what the key does
         await pilot.pause()
-        await pilot.press(*"fleet")
+        type_at_once(app, "fleet")
         found = app.screen.query("OptionList")
         await until(pilot, lambda: bool(found and found.first().option_count))
         await pilot.press("enter")

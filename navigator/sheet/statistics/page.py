@@ -220,28 +220,32 @@ def _shares(reader: Reader, name: str, held: Mapping[str, Any], since: str) -> T
     sums = [f"total({sql})" for _, _, *pair in held["shares"] for sql in pair]
     left = held.get("notes", ())
     sums += [f"total({sql})" for *_, sql in left]
+    groups = held.get("groups", (("", "", ""),))
+    named = [sql for by, sql, _ in groups if by]
+    grouped = f" GROUP BY {', '.join(map(str, range(1, len(named) + 1)))}" if named else ""
+    # One scan for every way of grouping: its sums are those of the groups of all of them together.
+    found = _summed(reader, f"SELECT {', '.join([*named, *sums])} FROM {held['query']}{grouped}", since)
     rows: list[tuple[str, Share]] = []
     data: list[dict[str, Any]] = []
-    beside = dict.fromkeys((name for name, *_ in left), 0)
-    for place, (by, group, label) in enumerate(held.get("groups", (("", "''", ""),))):
-        sql = (
-            f"SELECT {group}, {', '.join(sums)} FROM {held['query']}{' GROUP BY 1 ORDER BY 1' if by else ''}"
-        )
-        for value, *totals in _summed(reader, sql, since):
-            counts = list(map(int, totals))
+    for by, sql, label in groups:
+        totals: dict[Any, list[int]] = {} if by else {"": [0] * len(sums)}
+        for values in found:
+            value = values[named.index(sql)] if by else ""
+            before = totals.get(value, [0] * len(sums))
+            totals[value] = [a + int(b) for a, b in zip(before, values[len(named) :], strict=True)]
+        for value, counts in sorted(totals.items()):
             words = Variation.model_validate_json(value).words if by == "variation" else value
             pairs = zip(counts[::2], counts[1::2], strict=False)
-            found = {one: share(*pair) for (one, *_), pair in zip(held["shares"], pairs, strict=False)}
-            some = any(one.n for one in found.values())
+            shares = {one: share(*pair) for (one, *_), pair in zip(held["shares"], pairs, strict=False)}
+            some = any(one.n for one in shares.values())
             if some:
-                named = zip(found.values(), held["shares"], strict=True)
-                rows += [(f"{label.format(words)}{more}", one) for one, (_, more, *_) in named]
+                drawn = zip(shares.values(), held["shares"], strict=True)
+                rows += [(f"{label.format(words)}{more}", one) for one, (_, more, *_) in drawn]
             if some or "groups" not in held:
                 group_of = {by: words} if by else {}
-                data.append(group_of | {one: asdict(of) for one, of in found.items()})
-            if not place:  # each way of grouping has all of them
-                for one, n in zip(beside, counts[2 * len(found) :], strict=True):
-                    beside[one] += n
+                data.append(group_of | {one: asdict(of) for one, of in shares.items()})
+    firsts = 2 * len(held["shares"]) + len(named)
+    beside = {one: sum(int(values[firsts + at]) for values in found) for at, (one, *_) in enumerate(left)}
     table = share_table(held["title"], rows, held.get("about", ""))
     notes = tuple(f"{beside[one]:,} {said}" for one, said, _ in left if beside[one])
     figures = {"rows": data} if "groups" in held else dict(*data)

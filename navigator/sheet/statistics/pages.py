@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from navigator.figures.exam import CANNOT_TELL, WORTH_IT, ExamScore, worth_words
 from navigator.figures.intervals import ANECDOTAL_BELOW
-from navigator.sheet.statistics.cost import Cost, cost_tables, read_costs, swap_tables, throughput_tables
+from navigator.sheet.statistics.cost import Cost, cost_tables, read_costs
 from navigator.sheet.statistics.page import (
     PageQuestion,
     StatisticsPage,
@@ -68,7 +68,7 @@ def _time(seconds: float) -> str:
 def summary_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     """The answers; none to see where nothing was counted at all."""
     score = next(iter(scores(reader)), None)
-    spent = read_costs(reader, question.since)
+    spent = read_costs(reader, question.since, reader.priced(question.since))
     counted = score is not None or spent.made.proposals or spent.work or spent.swaps.n
     for name, title, answer in (
         ("worth", "IS THE REVIEWER WORTH IT?", worth(score)),
@@ -89,7 +89,7 @@ REVIEWER = StatisticsPage(
     "No first-round verdict yet. The revise rate appears once the reviewer has reviewed proposals.",
     (rate_tables, exam_tables, declared("reviewer")),
 )
-COST = StatisticsPage("cost", "Cost", "No model called yet.", (cost_tables, swap_tables, throughput_tables))
+COST = StatisticsPage("cost", "Cost", "No model called yet.", (cost_tables,))
 
 PAGES = (
     SUMMARY,

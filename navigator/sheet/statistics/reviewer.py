@@ -21,7 +21,7 @@ from navigator.figures.exam import (
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, newcombe
 from navigator.figures.rates import RateRow, revise_rate
 from navigator.model.errors import NotFound, UsageError
-from navigator.model.models import Review
+from navigator.model.models import EXISTING, Review
 from navigator.model.states import PAST, Role
 from navigator.model.text import plural
 from navigator.sheet.statistics.page import (
@@ -280,10 +280,10 @@ def _rate_row(label: str, row: RateRow) -> Row:
 
 def rate_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     """The revise rate, and beside it that of changes that Navigator did not write."""
-    counts = reader.verdict_counts(question.by, question.since)
+    every = reader.every_verdict_count(question.by, question.since)
+    counts = [row for row in every if row.way != EXISTING]
     whole, grouped = revise_rate(counts, whole=True), revise_rate(counts)
-    changes = reader.verdict_counts(since=question.since, existing=True)
-    existing = revise_rate(changes, whole=True).rows
+    existing = revise_rate((row for row in every if row.way == EXISTING), whole=True).rows
     left = ", ".join(f"{n:,} {why.replace('_', ' ')}" for why, n in sorted(whole.excluded.items()))
     yield Table(
         "REVISE RATE",

@@ -216,7 +216,6 @@ async def test_themes_and_colours() -> None:
         for theme in THEMES:
             pilot.app.theme = theme.name
             await pilot.pause()
-            assert view._painter is not None
             styles.add(view._painter.palette.lines["+"])
             texts.add("\n".join(screen_text(view)))
         assert (len(texts), len(styles)) == (1, len(THEMES)), "the same words in other colours"
