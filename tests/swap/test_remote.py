@@ -22,6 +22,7 @@ from navigator.swap.base import PhaseEvent
 from navigator.swap.ssh import ConnectionLost, SshConnection
 from navigator.swap.strategies import systemd
 from navigator.swap.strategies.systemd import SystemdStrategy
+from tests.client.machines import ended, quiet, two_roles
 from tests.swap.desk import MODELS, SCRIPT, UNITS, Desk, scripts_of, wait_for
 from tests.swap.ssh_server import HOST, SshServer
 
@@ -32,11 +33,9 @@ HERE = "127.0.0.2"
 
 
 def settings_for(desk: Desk, **systemd: Any) -> Settings:
-    roles = {role: {"model": MODELS[role], "base_url": f"http://{HERE}:{desk.ports[role]}"} for role in UNITS}
+    writer, reader = ((MODELS[role], f"http://{HERE}:{desk.ports[role]}") for role in UNITS)
     known = {"host": HOST, **systemd}
-    return Settings.model_validate(
-        {**roles, "swap": {"strategy": "systemd", "script": str(SCRIPT), "systemd": known}}
-    )
+    return two_roles(writer, reader, strategy="systemd", script=str(SCRIPT), systemd=known)
 
 
 def strategy_for(desk: Desk, box: SshServer, **systemd: Any) -> SystemdStrategy:
@@ -54,7 +53,7 @@ async def test_there_and_back_through_ssh(desk: Desk, box: SshServer) -> None:
         assert (await strategy.look_at(Role.GENERATOR)).state == "ready"
         there = await strategy.swap(Role.REVIEWER, told.append)
         names = ["drain", "stop", "release", "start", "load", "health", "verify"]
-        assert (there.outcome, [phase.name for phase in there.phases]) == ("done", names)
+        assert ended(there) == ("done", names)
         assert (await strategy.look(Role.REVIEWER)).resident is Role.REVIEWER
         assert strategy.outage == ""
     finally:
@@ -72,7 +71,7 @@ async def test_a_machine_that_stays_away_is_a_failed_swap_with_a_name(
     strategy = strategy_for(desk, box)
     await strategy.prepare()
     try:
-        await strategy.swap(Role.GENERATOR, lambda event: None)
+        await strategy.swap(Role.GENERATOR, quiet)
 
         def pull(event: PhaseEvent) -> None:
             if (event.phase, event.state) == ("start", "begin"):
@@ -87,7 +86,7 @@ async def test_a_machine_that_stays_away_is_a_failed_swap_with_a_name(
         assert f"No connection to {HOST}" in strategy.outage
         # One that begins meanwhile waits for the connection; what was cut off has gone on.
         monkeypatch.setattr(systemd, "RENEW_SECONDS", 60.0)
-        began = asyncio.create_task(strategy.swap(Role.REVIEWER, lambda event: None))
+        began = asyncio.create_task(strategy.swap(Role.REVIEWER, quiet))
         await asyncio.sleep(0.5)
         box.start()
         assert (await began).outcome == "done"
@@ -104,7 +103,7 @@ async def test_a_call_through_a_lost_connection_fails_by_type_and_works_again(
     strategy = strategy_for(desk, box)
     await strategy.prepare()
     try:
-        await strategy.swap(Role.GENERATOR, lambda event: None)
+        await strategy.swap(Role.GENERATOR, quiet)
         for received in (0, 1, 3):
             seen = [0]
             began = time.monotonic()
@@ -159,14 +158,14 @@ async def test_cancelling_ends_the_script_there(desk: Desk, box: SshServer) -> N
         await running
     assert scripts_of(desk) == []
     assert desk.logged()[-1]["class"] == "cancelled"
-    assert (await strategy.swap(Role.GENERATOR, lambda event: None)).outcome == "done"
+    assert (await strategy.swap(Role.GENERATOR, quiet)).outcome == "done"
 
 
 async def test_two_processes_share_one_connection(desk: Desk, box: SshServer) -> None:
     """The ports can be bound once: a command beside the conductor uses its connection, and opens its own afterwards."""
     first, second = strategy_for(desk, box), strategy_for(desk, box)
     await first.prepare()
-    await first.swap(Role.GENERATOR, lambda event: None)
+    await first.swap(Role.GENERATOR, quiet)
     assert (await second.look_at(Role.GENERATOR)).state == "ready"
     assert await second.resident() is Role.GENERATOR
     await first.close()

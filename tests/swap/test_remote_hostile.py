@@ -14,6 +14,7 @@ from navigator.model.states import Role
 from navigator.swap import ssh
 from navigator.swap.base import PhaseEvent
 from navigator.swap.ssh import ConnectionLost, SshConnection
+from tests.client.machines import quiet
 from tests.swap import ssh_server as sshd
 from tests.swap.desk import Desk
 from tests.swap.relay import Relay, relayed
@@ -123,10 +124,10 @@ async def test_a_swap_survives_a_cut_anywhere(desk: Desk, box: SshServer) -> Non
         strategy = strategy_for(desk, box)
         await strategy.prepare()
         try:
-            await strategy.swap(Role.GENERATOR, lambda event: None)
+            await strategy.swap(Role.GENERATOR, quiet)
             told: list[PhaseEvent] = []
             before = relay.passed
-            await strategy.swap(Role.REVIEWER, lambda event: None)
+            await strategy.swap(Role.REVIEWER, quiet)
             whole = relay.passed - before
             for number in range(CUTS):
                 to = (Role.GENERATOR, Role.REVIEWER)[number % 2]
