@@ -220,9 +220,8 @@ class Sglang(Machine):
             await wire.head(200, "text/plain")
         elif path == "/v1/loads":
             count = 0 if self.paused else len(self.running)
-            await wire.json(
-                {"loads": [{"num_running_reqs": count, "num_waiting_reqs": 0, "queues": {"grammar": 0}}]}
-            )
+            load = {"num_running_reqs": count, "num_waiting_reqs": 0, "queues": {"grammar": 0}}
+            await wire.json({"loads": [load]})
         elif path == "/abort_request":
             self.aborted.append(request.json["rid"])
             self.running[request.json["rid"]].set()

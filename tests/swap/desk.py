@@ -121,24 +121,24 @@ class Desk:
 
     def swap(self, *words: str, **settings: str) -> Swapped:
         """Run the script to its end."""
+        return self.script(self.environment(**settings), *words)
+
+    def script(self, environment: dict[str, str], *words: str) -> Swapped:
+        """The same in this environment."""
+        pipes = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL}
         done = subprocess.run(
-            [str(SCRIPT), *words],
-            env=self.environment(**settings),
-            capture_output=True,
-            text=True,
-            timeout=280,
-            stdin=subprocess.DEVNULL,
+            [str(SCRIPT), *words], env=environment, cwd=self.folder, timeout=280, check=False, **pipes
         )
         return Swapped(done.returncode, done.stdout, done.stderr)
 
-    def begin(self, *words: str, **settings: str) -> subprocess.Popen[str]:
+    def begin(self, *words: str, stderr: int = subprocess.DEVNULL, **settings: str) -> subprocess.Popen[str]:
         """Start the script in a session of its own."""
         return subprocess.Popen(
             [str(SCRIPT), *words],
             env=self.environment(**settings),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=stderr,
             text=True,
             start_new_session=True,
         )

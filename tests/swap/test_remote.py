@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -42,10 +43,19 @@ def strategy_for(desk: Desk, box: SshServer, **systemd: Any) -> SystemdStrategy:
     return SystemdStrategy(settings_for(desk, **systemd), environment=box.client)
 
 
-async def test_there_and_back_through_ssh(desk: Desk, box: SshServer) -> None:
+@asynccontextmanager
+async def prepared(desk: Desk, box: SshServer) -> AsyncIterator[SystemdStrategy]:
+    """A strategy with its connection, closed at the end."""
     strategy = strategy_for(desk, box)
     assert await strategy.prepare() == ""
     try:
+        yield strategy
+    finally:
+        await strategy.close()
+
+
+async def test_there_and_back_through_ssh(desk: Desk, box: SshServer) -> None:
+    async with prepared(desk, box) as strategy:
         assert await strategy.resident() is None
         told: list[PhaseEvent] = []
         assert (await strategy.swap(Role.GENERATOR, told.append)).outcome == "done"
@@ -56,8 +66,6 @@ async def test_there_and_back_through_ssh(desk: Desk, box: SshServer) -> None:
         assert ended(there) == ("done", names)
         assert (await strategy.look(Role.REVIEWER)).resident is Role.REVIEWER
         assert strategy.outage == ""
-    finally:
-        await strategy.close()
     with pytest.raises(ServingError):  # the tunnel went with the strategy
         async with ModelClient(strategy.server(Role.REVIEWER)) as client:
             await client.models()
@@ -68,9 +76,7 @@ async def test_a_machine_that_stays_away_is_a_failed_swap_with_a_name(
 ) -> None:
     monkeypatch.setattr(systemd, "RENEW_SECONDS", 1.0)
     desk.serve("reviewer", "--boot=1.0")
-    strategy = strategy_for(desk, box)
-    await strategy.prepare()
-    try:
+    async with prepared(desk, box) as strategy:
         await strategy.swap(Role.GENERATOR, quiet)
 
         def pull(event: PhaseEvent) -> None:
@@ -93,24 +99,19 @@ async def test_a_machine_that_stays_away_is_a_failed_swap_with_a_name(
         while strategy.outage:  # renewed without being asked
             await asyncio.sleep(0.05)
         assert await strategy.resident() is Role.REVIEWER
-    finally:
-        await strategy.close()
 
 
 async def test_a_call_through_a_lost_connection_fails_by_type_and_works_again(
     desk: Desk, box: SshServer
 ) -> None:
-    strategy = strategy_for(desk, box)
-    await strategy.prepare()
-    try:
+    async with prepared(desk, box) as strategy:
         await strategy.swap(Role.GENERATOR, quiet)
         for received in (0, 1, 3):
             seen = [0]
             began = time.monotonic()
             hold = desk.folder / "hold"
-            hold.write_text(
-                str(received)
-            )  # nothing more comes, however slow this machine is; a token is two characters
+            # Nothing more comes, however slow this machine is; a token is two characters.
+            hold.write_text(str(received))
             async with ModelClient(strategy.server(Role.GENERATOR)) as client:
                 call = asyncio.create_task(client.chat(question(20), _noting(seen)))
                 while seen[-1] < 2 * received or not await asyncio.to_thread(_answering, desk):
@@ -129,8 +130,6 @@ async def test_a_call_through_a_lost_connection_fails_by_type_and_works_again(
             assert not await strategy.was_cut_since(time.monotonic())
             async with ModelClient(strategy.server(Role.GENERATOR)) as client:
                 assert (await client.chat(question(2))).text
-    finally:
-        await strategy.close()
 
 
 def _answering(desk: Desk) -> bool:

@@ -178,16 +178,10 @@ def test_a_file_is_read_and_not_executed(desk: Desk, tmp_path: Path) -> None:
     conf = tmp_path / "swap.conf"
     conf.write_text("# a comment\n\n  generator.model =  $(touch owned)\n", "utf-8")
     environment = {k: v for k, v in desk.environment().items() if not k.endswith("GENERATOR_MODEL")}
-    done = subprocess.run(
-        [str(SCRIPT), "--conf", str(conf), "--dry-run", "generator"],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "verify   model $(touch owned)," in done.stdout
-    assert not (tmp_path / "owned").exists()
+    done = desk.script(environment, "--conf", str(conf), "--dry-run", "generator")
+    assert done.code == 0, done.err
+    assert "verify   model $(touch owned)," in done.out
+    assert not (desk.folder / "owned").exists()
 
 
 def test_the_environment_wins_over_the_file_and_options_over_both(desk: Desk, tmp_path: Path) -> None:
@@ -216,15 +210,10 @@ def test_the_environment_wins_over_the_file_and_options_over_both(desk: Desk, tm
 def test_settings_that_do_not_fit(desk: Desk, tmp_path: Path, line: str) -> None:
     conf = tmp_path / "swap.conf"
     conf.write_text(line + "\n", "utf-8")
-    done = subprocess.run(
-        [str(SCRIPT), "--conf", str(conf), "generator"],
-        env=desk.manager.environment | {"NAVIGATOR_SWAP_LOG": str(tmp_path / "log")},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith("model-swap: ")
-    assert done.stdout == ""
+    log = {"NAVIGATOR_SWAP_LOG": str(tmp_path / "log")}
+    done = desk.script(desk.manager.environment | log, "--conf", str(conf), "generator")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("model-swap: ")
 
 
 @pytest.mark.parametrize(
