@@ -47,9 +47,8 @@ WHOLE = (
     "tui/test_conductor_link.py",
     "tui/test_deck.py",
     "tui/test_fleet.py",
+    "tui/test_pictures.py",
     "tui/test_review.py",
-    "tui/test_review_snapshots.py",
-    "tui/test_snapshots.py",
     "tui/test_statistics.py",
     "git/test_kinds.py",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from navigator.model.models import Finding, Proposal, Swap
+from navigator.model.models import Finding, Proposal, Swap, Task
 
 
 def finding(**fields: object) -> Finding:
@@ -35,3 +35,10 @@ def swapped(load: float = 40.0, **fields: object) -> Swap:
     phases = ({"name": "stop", "seconds": 2.0}, {"name": "load", "seconds": load})
     values |= {"started": "2026-11-20T10:00:00.000Z", "phases": phases, "seconds": 2.0 + load}
     return Swap.model_validate(values | fields)
+
+
+def asked(**fields: object) -> Task:
+    """The task of that proposal, which waits for the developer."""
+    values: dict[str, object] = {"id": "T1", "project_id": 1, "project": "thing", "text": "Do it"}
+    values |= {"state": "awaiting_approval", "created": "", "updated": ""}
+    return Task.model_validate(values | fields)

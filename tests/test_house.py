@@ -20,6 +20,7 @@ from pydantic import BaseModel
 from navigator.actions.registry import known
 from navigator.config.reading import inner_model
 from navigator.config.settings import Settings
+from navigator.store.database import open_writer
 
 ROOT = Path(__file__).parent.parent
 HEAVY = ("textual", "rich", "httpx", "git", "jinja2", "tiktoken", "pygments")
@@ -50,7 +51,15 @@ def test_status_imports_nothing_heavy(tmp_path: Path) -> None:
     assert not loaded_after(code, tmp_path) & {*HEAVY, "pydantic", "asyncio"}
 
 
-@pytest.mark.parametrize("words", ["['--help']", "['task', 'list']", "['proposals', '--json']"])
+@pytest.mark.parametrize("words", ["['proposals']", "['task', 'list']"])
+def test_lists_import_no_model(words: str, tmp_path: Path) -> None:
+    code = f"from navigator.cli.main import cli\ncli.main({words}, standalone_mode=False)"
+    loaded_after(code, tmp_path)  # makes the database
+    # RE2 is for the texts of others; what a command needs of itself is read without it.
+    assert not loaded_after(code, tmp_path) & {*HEAVY, "pydantic", "asyncio", "re2"}
+
+
+@pytest.mark.parametrize("words", ["['--help']", "['task', 'list', '--json']", "['proposals', '--json']"])
 def test_light_commands_import_nothing_heavy(words: str, tmp_path: Path) -> None:
     code = f"from navigator.cli.main import cli\ntry:\n    cli.main({words}, standalone_mode=False)\nexcept SystemExit:\n    pass"
     assert not loaded_after(code, tmp_path) & set(HEAVY)
@@ -58,7 +67,18 @@ def test_light_commands_import_nothing_heavy(words: str, tmp_path: Path) -> None
 
 def test_the_first_paint_imports_no_model(tmp_path: Path) -> None:
     code = "import navigator.tui.app, navigator.tui.deck"
-    assert not loaded_after(code, tmp_path) & {"pydantic", "httpx", "git", "jinja2", "tiktoken", "pygments"}
+    late = {"pydantic", "httpx", "git", "jinja2", "tiktoken", "pygments"}
+    assert not loaded_after(code, tmp_path) & {*late, "sqlite3", "ctypes"}
+
+
+def test_the_first_rows_import_no_model(tmp_path: Path) -> None:
+    database = tmp_path / "navigator.db"
+    open_writer(database).close()
+    code = (
+        "import pathlib; from navigator.store.database import open_reader; from navigator.tui.feed import Follower\n"
+        f"assert Follower(open_reader(pathlib.Path({str(database)!r}))).look().loaded"
+    )
+    assert "pydantic" not in loaded_after(code, tmp_path)
 
 
 def test_importing_the_package_does_no_work(tmp_path: Path) -> None:
@@ -160,9 +180,9 @@ BUDGETS = {
     "journey": 5_285,
     "actions": 2_285,
     "engine": 2_025,
-    "tui": 6_810,
-    "cli": 4_205,
-    "store": 2_850,
+    "tui": 6_830,
+    "cli": 4_225,
+    "store": 2_860,
     "lab": 2_805,
     "sandbox": 2_140,
     "swap": 2_295,
@@ -177,11 +197,11 @@ BUDGETS = {
     "setup": 1_115,
     "agents": 1_105,
     "schedule": 950,
-    "config": 810,
+    "config": 805,
     "landing": 810,
     "exam": 1_610,
     "process": 535,
-    "sheet": 1_950,
+    "sheet": 1_930,
     "mcp": 320,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""
@@ -224,11 +244,13 @@ def test_a_public_class_has_a_name_of_its_own_and_a_helper_nearly_so() -> None:
 
 
 def test_no_package_outgrows_its_budget() -> None:
-    lines = Counter[str]()
-    for path in (ROOT / "navigator").rglob("*.py"):
+    lines, files = Counter[str](), list((ROOT / "navigator").rglob("*.py"))
+    for path in files:
         lines[path.relative_to(ROOT / "navigator").parts[0]] += code_lines(path.read_text(encoding="utf-8"))
     over = {package: count for package, count in lines.items() if count > BUDGETS.get(package, 10)}
     assert over == {}
+    assert lines.total() <= 50_000
+    assert len(files) <= 340
 
 
 SHAPED = (

@@ -19,9 +19,9 @@ from navigator.actions.base import (
     refusal_of,
 )
 from navigator.actions.deciding import wrong_state
-from navigator.journey.change import MOST, cancel, put_away, variations
+from navigator.journey.change import cancel, put_away, variations
 from navigator.model.errors import Conflict, NavigatorError, UsageError
-from navigator.model.json_text import MOST_FILES
+from navigator.model.json_text import MOST_FILES, MOST_VARIANTS
 from navigator.model.models import Model, Suggestion, Task, Variation
 from navigator.model.states import (
     CANCELLABLE_TASK_STATES,
@@ -321,7 +321,7 @@ class NewTask(Model):
     files: tuple[str, ...] = Field(default=(), max_length=MOST_FILES)
     name: str = Field(default="", max_length=200)
     after: tuple[str, ...] = Field(default=(), max_length=MOST_FILES)
-    variants: int = Field(default=1, ge=1, le=MOST)
+    variants: int = Field(default=1, ge=1, le=MOST_VARIANTS)
 
     @model_validator(mode="after")
     def _changes(self) -> Self:

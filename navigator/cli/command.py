@@ -13,8 +13,6 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from navigator.model import patterns
-
 _SENTENCE = 400
 """Characters of a command's first sentence; click cuts it to 45."""
 
@@ -108,7 +106,12 @@ def command(
     def made(function: Callable[..., object]) -> click.Command:
         hints = get_type_hints(function, include_extras=True)
         about, _, listed = (inspect.getdoc(function) or "").partition("\nArgs:\n")
-        helps = {word: " ".join(text.split()) for word, text in _HELP.findall(listed)}
+        helps, word = dict[str, str](), ""
+        for line in listed.splitlines():
+            if line.startswith(_FURTHER):
+                helps[word] += f" {line.strip()}"
+            else:
+                word, _, helps[word] = line.strip().partition(": ")
         params = []
         for each in inspect.signature(function).parameters.values():
             if each.kind is inspect.Parameter.VAR_KEYWORD:  # options that are passed on, none by default
@@ -132,7 +135,8 @@ def command(
     return made
 
 
-_HELP = patterns.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", patterns.MULTILINE)
+_FURTHER = " " * 8
+"""Before a line that goes on with the help of an option."""
 
 
 def _unfolded(hint: Any) -> tuple[Any, Value]:

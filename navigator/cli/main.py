@@ -32,7 +32,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "context": ("prompts", "Show what a model is given for a task, why, and what it costs"),
     "run": ("run", "Run the conductor: write, swap, review, swap back, revise"),
     "proposals": ("proposals", "List the proposals that wait for your decision"),
-    "diff": ("proposals", "Show a proposal's change, with the findings"),
+    "diff": ("diff", "Show a proposal's change, with the findings"),
     "approve": ("decide", "Approve proposals and land them"),
     "split": ("decide", "Make a separate proposal from some hunks"),
     "reject": ("decide", "Reject proposals"),

@@ -1,42 +1,22 @@
-"""`navigator proposals` and `navigator diff`: what the models proposed and what the reviewer said."""
+"""`navigator proposals`: what the models proposed and what waits for you."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from navigator.actions.base import plural, read_card
-from navigator.actions.notes import MarkSeen
 from navigator.cli import output, session
-from navigator.cli.command import Value, command, given
-from navigator.model.diff import FileDiff, choices, what_happens
-from navigator.model.errors import Conflict, NavigatorError, UsageError
-from navigator.model.models import CheckResult, Finding, Proposal, Review
-from navigator.model.states import CheckOutcome, ProposalState, Role, Verdict
+from navigator.cli.command import command, given
+from navigator.model.errors import UsageError
+from navigator.model.states import ProposalState
 from navigator.model.text import safe_line
-from navigator.sheet.marks import Kind, facts_of, head, labels, marks
+from navigator.sheet.marks import facts_of, head, labels, marks
 from navigator.sheet.waiting import mark_document, row_head, tips, waiting_document, what_to_do
 from navigator.sheet.waiting import waiting as waits_for_you
-from navigator.sheet.writing import (
-    agent_words,
-    lines_below,
-    looks_of,
-    looks_words,
-    record_words,
-    turns_of,
-)
 
 if TYPE_CHECKING:
+    from navigator.model.models import Proposal
     from navigator.store.reads.cards import Card
-    from navigator.store.reads.reader import Reader
-
-_COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"} | {
-    "bad": "red",
-    "warn": "yellow",
-    "accent": "cyan",
-    "muted": "bright_black",
-}
 
 
 @command()
@@ -55,23 +35,24 @@ def proposals(
     """
     if state and all_:
         raise UsageError("Use only one of --state and --all.")
+    session.known_project(project)
+    if not (state or all_ or given("--json")):
+        with session.glancing() as store:
+            _show_waiting(waits_for_you(store, project, tips(store)))
+        return
     with session.reading() as store:
-        session.known_project(store, project)
         bases = tips(store)
         items = waits_for_you(store, project, bases)
-        if not (state or all_ or given("--json")):
-            _show_waiting(items)
-            return
         found = store.proposals(states={state} if state else None, project=project)
         pairs = list(zip(found, facts_of(store, [one.id for one in found], bases), strict=True))
-        documents = [_marked(*pair) | {"rehearsal": store.rehearsal} for pair in pairs]
+        documents = [marked_document(*pair) | {"rehearsal": store.rehearsal} for pair in pairs]
     output.show(
         {"proposals": documents, "waiting": [waiting_document(card) for card in items]},
         lambda _: _show_proposals(pairs),
     )
 
 
-def _marked(proposal: Proposal, of: Card) -> dict[str, Any]:
+def marked_document(proposal: Proposal, of: Card) -> dict[str, Any]:
     """A proposal as JSON has it, with its marks."""
     beside = {"overlaps": list(of.overlaps), "marks": [mark_document(mark) for mark in marks(of)]}
     return proposal.model_dump(mode="json") | beside
@@ -119,177 +100,3 @@ def _notes(card: Card, *, waiting: bool) -> Iterator[str]:
     yield from (words for words, _ in labels(card))
     if waiting and card.open and not card.seen:
         yield "not seen"
-
-
-@command()
-def diff(ids: session.ProposalIds, *, against: Annotated[str | None, Value("P…")] = None) -> None:
-    """Show a proposal's change against its base, with the findings below the lines they quote.
-
-    Args:
-        against: Compare with another proposal instead of the base.
-    """
-    from navigator.git.private import PrivateRepo
-
-    paths = session.state_paths()
-    documents: list[dict[str, Any]] = []
-    with session.reading(paths) as store:
-        other = store.proposal(against) if against else None
-        shown = [store.proposal(identifier) for identifier in ids]
-        for proposal in shown:
-            if other is not None and other.project_id != proposal.project_id:
-                raise Conflict(f"{proposal.id} and {other.id} are of different projects.")
-            private = PrivateRepo.open(paths.private, store.project(proposal.project_id))
-            (known,) = facts_of(store, [proposal.id], tips(store, {proposal.project_id}))
-            files = private.diff(other.tree if other else proposal.base_commit, proposal.tree)
-            documents.append(
-                {
-                    "proposal": _marked(proposal, known) | {"rehearsal": store.rehearsal},
-                    "against": other.id if other else None,
-                    "files": [_file_json(file, number) for number, file in enumerate(files, 1)],
-                }
-            )
-            if not given("--json"):
-                _show_diff(store, proposal, known, files, other)
-    if given("--json"):
-        output.print_json({"diffs": documents})
-    elif other is None and (looked := [one.id for one in shown if not one.seen]):
-        _note_seen(looked)
-
-
-def _note_seen(looked: Sequence[str]) -> None:
-    """All of it was shown: that is looking, as on the screens. Where it cannot be kept, that is said."""
-    try:
-        session.act(MarkSeen(ids=tuple(looked)))
-    except NavigatorError as error:
-        output.note(f"Not marked as seen: {error}")
-
-
-def _file_json(file: FileDiff, place: int) -> dict[str, Any]:
-    """One file of a diff; `labels` are what `navigator split` can choose, in order."""
-    counts = {"path": file.path, "added": file.added, "removed": file.removed}
-    return asdict(file) | counts | {"labels": list(choices(file, place))}
-
-
-def _show_diff(
-    store: Reader, proposal: Proposal, known: Card, files: Sequence[FileDiff], other: Proposal | None
-) -> None:
-    """A proposal against its base, with what was said of it; or against another proposal."""
-
-    if store.rehearsal:
-        output.say("REHEARSAL", bold=True)
-    output.say(f"{proposal.id}  {proposal.project}  {proposal.title}", bold=True)
-    _show_review(store, proposal, known)
-    judged = store.judgement_counts()
-    findings = [
-        (number, finding, record_words(judged, proposal.project, finding))
-        for number, (_, _, finding) in enumerate(proposal.findings if other is None else (), 1)
-    ]
-    for number, finding, record in findings:
-        if not finding.anchored:
-            output.say(f"  does not count, {finding.why_unanchored}:", fg="magenta")
-            _say_finding(number, finding, record)
-    left = [each for each in findings if each[1].anchored]
-    if other is not None and not files:
-        output.say(f"\nNo difference from {other.id}.")
-    for place, file in enumerate(files, 1):
-        title = f"{file.old_path} => {file.new_path}" if file.status.startswith("R") else file.path
-        output.say(f"\n{safe_line(title)}  +{file.added} −{file.removed}", bold=True)
-        if file.binary:
-            output.say("  (binary)")
-        if not file.hunks:
-            output.say(f"  F{place} @@ {what_happens(file)}", fg="cyan")
-        for hunk in file.hunks:
-            output.say(f"  {hunk.label} @@ {safe_line(hunk.section)}", fg="cyan")
-            for line in hunk.lines:
-                old = line.kind == "-"
-                at = line.old if old else line.new
-                colour = {"+": {"fg": "green"}, "-": {"fg": "red"}}.get(line.kind, {})
-                output.say(f"{at:>6} {line.kind} {safe_line(line.text)}", **colour)
-                here = (file.path, at, old)
-                for each in [one for one in left if _place(one[1]) == here]:
-                    _say_finding(*each)
-                    left.remove(each)
-    for number, finding, record in left:
-        output.say(f"\n{finding.path}:{finding.line}  {finding.quote}")
-        _say_finding(number, finding, record)
-
-
-def _place(finding: Finding) -> tuple[str, int | None, bool]:
-    return finding.path, finding.line, finding.side == "old"
-
-
-def checks_words(proposal: Proposal) -> str:
-    """The checks' outcomes in one line."""
-    return "  ".join(f"{check.name} {_check_words(check)}" for check in proposal.checks) or "none"
-
-
-def _check_words(check: CheckResult) -> str:
-    if check.outcome is not CheckOutcome.FAILED_BEFORE:
-        return check.outcome.value
-    if check.name != "tests":
-        return "failed before"
-    from navigator.sandbox.suite import tests_words
-
-    return tests_words(check)
-
-
-def _show_review(store: Reader, proposal: Proposal, known: Card) -> None:
-    """How it was made, its checks and marks, and what every reader said."""
-    from navigator.sheet.statistics.reviewer import scores, worth_of
-
-    state = proposal.landing.state.value if proposal.landing else proposal.state.value
-    if newer := read_card(store, proposal.id).newer:
-        state += f" by {newer}"
-    batch = f", batch {proposal.batch}" if proposal.batch else ""
-    output.say(f"  round {proposal.round}, {state}{batch}; checks: {checks_words(proposal)}")
-    made = (
-        looks_words(looks_of(store, proposal)),
-        agent_words(turns_of(store, proposal)),
-    )
-    for words in filter(None, made):
-        output.say(f"  {words}")
-    for mark in marks(known):
-        if mark.kind not in (Kind.REVISE, Kind.UNSEEN):
-            output.say(f"  {_SIGNS[mark.tone]} {safe_line(mark.words)}", fg=_COLOURS[mark.tone])
-    readings = (proposal.final_review, proposal.review, proposal.first_review)
-    found = [review for review in readings if review is not None]
-    for review in sorted(found, key=lambda one: one.verdict is not Verdict.REVISE):
-        _show_reading(review, first=review is proposal.first_review)
-    last = proposal.review
-    if last is not None and last.verdict is Verdict.UNREVIEWED:
-        output.say("  Not reviewed: read it as you would read a patch from a stranger.")
-    elif last is not None and not last.advice and last.verdict is Verdict.REVISE:
-        output.say(f"  {worth_of(scores(store), last)}".rstrip())
-
-
-_SIGNS = {"bad": "✗", "warn": "!", "accent": "·", "muted": "·"}
-_READERS = {Role.REVIEWER: "", Role.FINAL: "final model: "}
-
-
-def _show_reading(review: Review, *, first: bool) -> None:
-    """One reader's verdict, with what it said itself, and its summary."""
-    stated = review.stated_verdict
-    differs = f" (it said {stated.value})" if stated and stated is not review.verdict else ""
-    word = output.style(review.verdict.value, fg=_COLOURS[review.verdict.value], bold=True)
-    parts = f", in {review.parts} parts" if review.parts > 1 else ""
-    count = f", {plural(len(review.findings), 'finding')}" if review.role is not Role.REVIEWER else ""
-    who = "first reading: " if first else _READERS[review.role]
-    output.emit(f"  {who}{word}{differs} by {safe_line(review.model)}, {review.prompt_version}{parts}{count}")
-    if review.advice:
-        output.say(f"  advice: {review.advice}", fg="yellow")
-    if review.read_words:
-        output.say(f"  {review.read_words}; not {', '.join(review.unread)}", fg="yellow")
-    if review.summary:
-        output.say(f"  {review.summary}")
-
-
-def _say_finding(number: int, finding: Finding, record: str) -> None:
-
-    head = f"       ┃ {number}. {finding.severity.value} · {finding.criterion.value} · {finding.kind.value}"
-    head += " · remark (does not count)" if finding.remark else ""
-    output.say(head, fg="yellow", bold=True)
-    output.say(f"       ┃ {safe_line(finding.message)}")
-    if finding.trigger:
-        output.say(f"       ┃ when: {safe_line(finding.trigger)}")
-    for line in filter(None, (*lines_below(finding), record)):
-        output.say(f"       ┃ {safe_line(line)}", fg="cyan")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -17,6 +17,7 @@ from navigator.engine import acting
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.states import Role
 from navigator.model.text import SIMULATED, safe_line
+from navigator.store.reads.cards import GlanceReads
 
 if TYPE_CHECKING:
     from navigator.actions.base import Done, Told, Verb
@@ -43,14 +44,27 @@ def _say_simulated() -> None:
     output.note(SIMULATED)
 
 
-def known_project(store: Reader, name: str | None) -> None:
+@contextmanager
+def glancing() -> Iterator[GlanceReads]:
+    """The same, as far as it is read without models: for lists, which are to be there at once."""
+    with closing(acting.open_reading(state_paths())) as connection:
+        store = GlanceReads(connection)
+        if store.rehearsal:
+            _say_simulated()
+        yield store
+
+
+def known_project(name: str | None) -> None:
     """Nothing for the name of a project, also of one that was removed, and for None.
 
     Raises:
         NotFound: there never was such a project.
     """
-    if name is not None and name not in {held.name for held in store.projects(include_removed=True)}:
-        store.project(name)
+    if name is None:
+        return
+    with reading() as store:
+        if name not in {held.name for held in store.projects(include_removed=True)}:
+            store.project(name)
 
 
 def act(verb: Verb) -> Done:

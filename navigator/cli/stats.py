@@ -26,14 +26,7 @@ from navigator.model.records import PreparedProject
 from navigator.model.states import PAST
 from navigator.model.text import SIMULATED, plural, safe_line
 from navigator.sheet.account import account, folded, lines
-from navigator.sheet.statistics.page import (
-    PageQuestion,
-    Table,
-    document,
-    drawn,
-    exported,
-    utc_text,
-)
+from navigator.sheet.statistics.page import PageQuestion, Table, document, drawn, exported, utc_text
 from navigator.sheet.statistics.pages import PAGES
 from navigator.sheet.statistics.reviewer import backtest_words, comparison, exam_tables, read_backtest
 from navigator.store.reads.statistics import ALIASES, GROUPINGS

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from navigator.actions.tasks import AddTasks, After, Cancel, PutAway, Retry, Settle
 from navigator.cli import output, session
 from navigator.cli.command import Commands, Value, command, given
-from navigator.cli.project import project_of
-from navigator.journey.change import MOST
 from navigator.model.errors import UsageError
-from navigator.model.json_text import read_toml
-from navigator.model.models import Suggestion, Task
+from navigator.model.json_text import MOST_VARIANTS, read_toml
 from navigator.model.states import TaskKind, TaskState
-from navigator.sheet.writing import (
-    agent_words,
-    event_words,
-    look_lines,
-    looks_words,
-)
 from navigator.store.lock import read_holder
+
+if TYPE_CHECKING:
+    from navigator.model.models import Suggestion, Task
+    from navigator.store.reads.cards import Card
 
 _DETAIL = 120
 """Characters of an event's details that are shown."""
@@ -32,6 +26,13 @@ _DETAIL = 120
 @click.group(cls=Commands)
 def task() -> None:
     """Queue, list, cancel and retry tasks; accept or dismiss what a scan suggests."""
+
+
+def _do(verb: str, **arguments: Any) -> None:
+    """Have a verb performed. Only now its module is imported: lists are to be there at once."""
+    from navigator.actions import registry
+
+    session.carry_out(registry.verb(verb).read(arguments))
 
 
 @command(task)
@@ -43,7 +44,7 @@ def add(
     file: Annotated[tuple[str, ...], Value("PATH")] = (),
     priority: int = 0,
     after: tuple[session.TaskId, ...] = (),
-    variants: Annotated[int, Value(type=click.IntRange(1, MOST))] = 1,
+    variants: Annotated[int, Value(type=click.IntRange(1, MOST_VARIANTS))] = 1,
     from_: Path | None = None,
 ) -> None:
     """Queue a task: [PROJECT] TEXT, or --all TEXT, or --from FILE.
@@ -73,13 +74,15 @@ def add(
             "variants": variants,
         }
         tasks = [{"project": name, "text": text, **shared} for name, text in _targets(words, all_)]
-    session.carry_out(AddTasks.read({"tasks": tasks}))
+    _do("task.add", tasks=tasks)
     if not given("--json") and read_holder(session.state_paths().lock) is None:
         output.note("`navigator run` writes and reviews what is queued.")
 
 
 def _targets(words: tuple[str, ...], everywhere: bool) -> list[tuple[str, str]]:
     """The names of the projects that a task is for, each with its text."""
+    from navigator.cli.project import project_of
+
     with session.reading() as store:
         names = [held.name for held in store.projects()]
     if not words or (not everywhere and words[0] in names and len(words) == 1):
@@ -125,29 +128,29 @@ def list_tasks(*, state: tuple[TaskState, ...] = (), project: session.ProjectNam
         state: Only tasks in this state; may be repeated.
         project: Only tasks of one project.
     """
-    with session.reading() as store:
-        session.known_project(store, project)
-        tasks = store.tasks(states=set(state) or None, project=project)
-    output.show({"tasks": tasks}, lambda found: _list(found["tasks"]))
-
-
-def _list(tasks: list[Task]) -> None:
+    session.known_project(project)
+    if given("--json"):
+        with session.reading() as store:
+            output.print_json({"tasks": store.tasks(states=set(state) or None, project=project)})
+        return
+    with session.glancing() as glance:
+        tasks = glance.cards_in(set(state) or None, project)
     if not tasks:
         output.say('No tasks. `navigator task add PROJECT "…"` queues one.')
         return
     output.table(
         tasks,
-        ("task", lambda held: held.id),
+        ("task", lambda held: held.task),
         ("project", lambda held: held.project),
-        ("kind", lambda held: "review" if held.ref else held.kind.value),
+        ("kind", lambda held: "review" if held.change else held.kind),
         ("state", lambda held: held.state.value),
         ("round", lambda held: f"r{held.round}"),
-        ("text", lambda held: held.text.splitlines()[0][:70]),
+        ("text", lambda held: held.text),
         ("", _notes),
     )
 
 
-def _notes(held: Task) -> str:
+def _notes(held: Card) -> str:
     """What a task waits for, and which variant it is."""
     notes = [f"variant {held.variant} of {held.variant_of}"] if held.variant_of else []
     if held.after and held.state is TaskState.QUEUED:
@@ -159,6 +162,7 @@ def _notes(held: Task) -> str:
 def show(identifier: session.TaskId) -> None:
     """Show one task: its text, its state and why, and its history."""
     from navigator.sheet.variants import predecessor_words, standing_lines, standings, why_it_waits
+    from navigator.sheet.writing import agent_words, look_lines, looks_words
 
     with session.reading() as store:
         held = store.task(identifier)
@@ -199,6 +203,7 @@ def indented(lines: Iterable[str]) -> list[str]:
 
 def _say_task(found: dict[str, Any], about: list[str], made: list[str]) -> None:
     """A task as `task show` prints it: `about` what it is linked to, `made` how it was written."""
+    from navigator.sheet.writing import event_words
 
     held: Task = found["task"]
     what = f"review of {held.ref}" if held.ref else f"{held.kind.value}, {held.complexity.value}"
@@ -232,25 +237,25 @@ def _say_task(found: dict[str, Any], about: list[str], made: list[str]) -> None:
 @command(task)
 def cancel(ids: session.TaskIds) -> None:
     """Cancel tasks that have not ended."""
-    session.carry_out(Cancel(ids=ids))
+    _do("task.cancel", ids=ids)
 
 
 @command(task)
 def retry(ids: session.TaskIds) -> None:
     """Retry tasks that failed, became stale, or were rejected, cancelled or undone."""
-    session.carry_out(Retry(ids=ids))
+    _do("task.retry", ids=ids)
 
 
 @command(task, "after")
 def after_others(identifier: session.TaskId, others: session.TaskIds = ()) -> None:
     """Make a queued task start after others, in place of those it waited for; without others, at once."""
-    session.carry_out(After(ids=(identifier,), after=others))
+    _do("task.after", ids=(identifier,), after=others)
 
 
 @command(task)
 def done(ids: session.TaskIds) -> None:
     """Put away reports, scans, and answers that no change is needed."""
-    session.carry_out(PutAway(ids=ids))
+    _do("task.done", ids=ids)
 
 
 _Ranks = Annotated[tuple[int, ...], Value("[N…]", type=click.IntRange(1))]
@@ -263,7 +268,7 @@ def accept(identifier: session.TaskId, ranks: _Ranks = (), *, all_: bool = False
     Args:
         all_: All open suggestions.
     """
-    session.carry_out(Settle(task=identifier, ranks=ranks, everything=all_))
+    _do("suggestions", task=identifier, ranks=ranks, everything=all_)
 
 
 @command(task)
@@ -273,7 +278,7 @@ def dismiss(identifier: session.TaskId, ranks: _Ranks = (), *, all_: bool = Fals
     Args:
         all_: All open suggestions.
     """
-    session.carry_out(Settle(task=identifier, ranks=ranks, everything=all_, accept=False))
+    _do("suggestions", task=identifier, ranks=ranks, everything=all_, accept=False)
 
 
 def _show_suggestion(one: Suggestion) -> None:

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any, Literal
 from urllib.parse import urlencode
 
-from navigator.config.settings import is_rehearsal
+from navigator.config.file import is_rehearsal
 from navigator.model import patterns
 from navigator.model.errors import ConfigError
 from navigator.model.models import Uncertainty, Usage

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -135,7 +134,7 @@ def write_file(
         NotPlain: a folder on the way is something else. OSError: it cannot be written; a folder is at its place.
     """
     with holding(top, name, make=True) as (at, last):
-        temporary = f".{secrets.token_hex(8)}.new"
+        temporary = f".{os.urandom(8).hex()}.new"
         descriptor = os.open(temporary, _NEW, mode, dir_fd=at)
         try:
             with open(descriptor, "wb") as file:  # noqa: PTH123

@@ -1,46 +1,30 @@
-"""From a TOML file to a pydantic model, with errors that name the file and the key."""
+"""From a TOML table to a pydantic model, with errors that name the file and the key."""
 
 from __future__ import annotations
 
 import difflib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from navigator.config.file import CHECK_HINT
 from navigator.model.errors import ConfigError
-from navigator.model.json_text import read_toml
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
-
-_CHECK_HINT = "Correct the file, then run `navigator config check`."
 
 Location = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def read_model(file: Path, model: type[Model]) -> Model:
-    """Read, check and freeze a settings file.
+def checked(file: Path, raw: dict[str, Any], model: type[Model]) -> Model:
+    """What a settings file holds, checked and frozen.
 
     Raises:
-        FileNotFoundError: there is no file. ConfigError: it cannot be used; see `settings.load_settings`.
+        ConfigError: it cannot be used; see `settings.load_settings`.
     """
-    try:
-        text = file.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        raise
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} is not UTF-8 (byte {error.start}).", hint="Save it as UTF-8.") from error
-    except OSError as error:
-        raise ConfigError(
-            f"{file} cannot be read: {error.strerror}.", hint="Check its permissions."
-        ) from error
-    try:
-        raw = read_toml(text)
-    except ValueError as error:
-        raise ConfigError(f"{file} is not valid TOML: {error}.", hint=_CHECK_HINT) from error
     for name, field in model.model_fields.items():
         if field.exclude and name in raw:
             raise _unknown_key(file, (name,), model)
@@ -52,7 +36,7 @@ def read_model(file: Path, model: type[Model]) -> Model:
         unknown = next((one["loc"] for one in problems if one["type"] == "extra_forbidden"), None)
         if unknown is not None:
             raise _unknown_key(file, unknown, model) from error
-        raise ConfigError(_explain(file, problems), hint=_CHECK_HINT) from error
+        raise ConfigError(_explain(file, problems), hint=CHECK_HINT) from error
 
 
 def inner_model(annotation: object) -> type[BaseModel] | None:

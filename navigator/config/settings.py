@@ -9,19 +9,13 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
-from navigator.config.paths import CONFIG_VARIABLE, config_path
-from navigator.config.reading import read_model
+from navigator.config.file import rehearses, settings_table
+from navigator.config.paths import config_path
+from navigator.config.reading import checked
 from navigator.model import patterns
-from navigator.model.errors import ConfigError, UsageError
+from navigator.model.errors import UsageError
 from navigator.model.states import REPORT_KINDS, Complexity, Role, TaskKind
 
 TIME_SCALE_VARIABLE = "NAVIGATOR_TIME_SCALE"
@@ -458,14 +452,6 @@ class ProjectEntry(Section):
         return self.name or self.location.name
 
 
-_REHEARSAL = "rehearsal/"
-
-
-def is_rehearsal(model: str) -> bool:
-    """Whether a model's name says that it does not exist: the rehearsal plays it."""
-    return model.startswith(_REHEARSAL)
-
-
 class Settings(Section):
     """Everything the file may say. `source` is the file that was read, None without a file."""
 
@@ -500,9 +486,7 @@ class Settings(Section):
     @property
     def rehearsal(self) -> bool | None:
         """Whether these settings rehearse: work under them is simulated. None where no strategy is set, as in no file at all."""
-        if any(is_rehearsal(self.server(role).model) for role in Role):
-            return True
-        return None if self.swap.strategy is None else self.swap.strategy == "rehearsal"
+        return rehearses((self.server(role).model for role in Role), self.swap.strategy)
 
     def server(self, role: Role) -> ServerSettings:
         """The settings of the server that plays `role`."""
@@ -520,16 +504,8 @@ def load_settings(path: Path | None = None) -> Settings:
             unknown key or a value that does not fit. The message names the file and the key.
     """
     file = path if path is not None else config_path()
-    try:
-        return read_model(file, Settings).model_copy(update={"source": file})
-    except FileNotFoundError:
-        named = os.environ.get(CONFIG_VARIABLE)
-        if path is None and named:
-            raise ConfigError(
-                f"{CONFIG_VARIABLE} names {named}, which does not exist.",
-                hint=f"`navigator setup` writes it. Or correct the path, or unset {CONFIG_VARIABLE} to use the default one.",
-            ) from None
-        return Settings()
+    table = settings_table(path)
+    return Settings() if table is None else checked(file, table, Settings).model_copy(update={"source": file})
 
 
 def describe(settings: Settings) -> dict[str, Any]:

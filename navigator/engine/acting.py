@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.actions import wire
 from navigator.actions.wire import START, NoConductor, NotResponding
+from navigator.config.file import settings_rehearse
 from navigator.config.paths import StatePaths, config_path
 from navigator.model.errors import NavigatorError
 from navigator.model.json_text import require_bounded
@@ -37,18 +38,13 @@ def reading(paths: StatePaths) -> Iterator[Reader]:
     """The store, read-only. A state folder without a database gets an empty one first."""
     from navigator.store.reads.reader import Reader
 
-    connection = open_reading(paths)
-    try:
+    with closing(open_reading(paths)) as connection:
         yield Reader(connection)
-    finally:
-        connection.close()
 
 
 def open_reading(paths: StatePaths) -> sqlite3.Connection:
     """A read-only connection to the state folder's database, which is made if absent."""
-    from navigator.config.settings import load_settings
-
-    rehearsal = load_settings().rehearsal
+    rehearsal = settings_rehearse()
     if not paths.database.exists():
         lock = StateLock(paths)
         # Another process may be making it right now: wait for it.

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from navigator.client.body import same_model
 from navigator.client.errors import ServingError
-from navigator.config.settings import is_rehearsal
+from navigator.config.file import is_rehearsal
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.recovery import Storage
 from navigator.journey.review import prompt_dependencies, read_change

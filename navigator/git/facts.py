@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from navigator.config.guarded import read_file
 from navigator.git.runner import Git
 from navigator.model.errors import NavigatorError
-from navigator.model.models import Project
+
+if TYPE_CHECKING:
+    from navigator.model.models import Project
 
 HOOK_MARK = b"# Made by `navigator hook install`."
 LARGEST_HOOK = 1 << 16
@@ -272,8 +274,8 @@ def _read_head(git: Git, where: Path) -> tuple[str, str, str]:
     return kind, commit, ref
 
 
-def _ordinary(where: Path) -> tuple[RepoFacts, str] | None:
-    """A checkout with its own `.git` folder, on a branch that is a file of its own, and its commit; None for all others.
+def _ordinary(where: Path) -> RepoFacts | None:
+    """A checkout with its own `.git` folder, on a branch that is a file of its own, with its commit; None for all others.
 
     Most are like this, and GitPython takes longer to import than everything else that a list of proposals needs.
     """
@@ -287,7 +289,16 @@ def _ordinary(where: Path) -> tuple[RepoFacts, str] | None:
         return None
     if not branch.startswith("refs/heads/") or len(commit) != _SHA1_DIGITS or not commit.isalnum():
         return None
-    return RepoFacts(where, git_dir, git_dir, where), commit
+    return RepoFacts(where, git_dir, git_dir, where, head_commit=commit)
+
+
+def _quickly(path: Path | str) -> RepoFacts:
+    """As `_open`, with the commit of HEAD where no process and no GitPython is needed to know it."""
+    where = Path(path).expanduser().resolve()
+    if (known := _ordinary(where)) is None:
+        return _open(where)
+    _require_owner(known)
+    return known
 
 
 def read_base(path: Path | str, base: str = "") -> str:
@@ -298,15 +309,23 @@ def read_base(path: Path | str, base: str = "") -> str:
     Raises:
         NotARepository, NoCommit, UnsafeOwner: with what to do about it.
     """
-    where = Path(path).expanduser().resolve()
-    if (known := _ordinary(where)) is not None:
-        places, head = known
-        _require_owner(places)
-    else:
-        places, head = _open(where), ""
+    places = _quickly(path)
     if not base:
-        return head or _read_head(places.git(), where)[1]
-    return _named_base(places.git(), where, base)[1]
+        return places.head_commit or _read_head(places.git(), places.path)[1]
+    return _named_base(places.git(), places.path, base)[1]
+
+
+def read_places(path: Path | str) -> RepoFacts:
+    """Where the parts of the repository at `path` are, with its format and its commit, and no other facts.
+
+    Raises:
+        NotARepository, NoCommit, UnsafeOwner: with what to do about it.
+    """
+    places = _quickly(path)
+    if places.head_commit:
+        return places
+    object_format, head, _ = _read_head(places.git(), places.path)
+    return replace(places, object_format=object_format, head_commit=head)
 
 
 def read_facts(path: Path | str) -> RepoFacts:

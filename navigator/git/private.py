@@ -21,15 +21,8 @@ from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
 from navigator.config.paths import write_private
-from navigator.git.diffs import (
-    ABSENT,
-    RawChange,
-    TreeDiff,
-    parse_comparison,
-    path_bytes,
-    path_text,
-)
-from navigator.git.facts import AbsentBlobs, RepoFacts, read_facts
+from navigator.git.diffs import ABSENT, RawChange, TreeDiff, parse_comparison, path_bytes, path_text
+from navigator.git.facts import AbsentBlobs, RepoFacts, read_facts, read_places
 from navigator.git.private_layout import clear_private_locks, create, own_objects
 from navigator.git.runner import Git, GitError, TreeEntry
 from navigator.model import patterns
@@ -182,6 +175,11 @@ class PrivateRepo:
             # The repository may have moved since.
             write_private(alternates, path_bytes(f"{objects}\n"))
         return cls(git_dir, known)
+
+    @classmethod
+    def to_read(cls, root: Path, project: Project) -> PrivateRepo:
+        """As `open`, for what pins no base: an ordinary checkout is not asked what only writing needs to know of it."""
+        return cls.open(root, project, read_places(project.path) if project.root_commit else None)
 
     def pin_base(self, commit: str) -> str:
         """Make the private repository hold `commit`, its tree and all its files itself; returns the tree.

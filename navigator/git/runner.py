@@ -11,7 +11,6 @@ their callers give them.
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -377,7 +376,7 @@ def read_log(
         GitError: git failed, or a limit was passed.
     """
     # No path and no message holds it, so nothing in the repository can look like the beginning of a commit.
-    mark = secrets.token_hex(16)
+    mark = os.urandom(16).hex()
     wanted = ("--name-only", "-r", "--root") if paths else ("--no-patch",)
     form = f"--format=tformat:{mark}%H%x00%P%x00%an%x00%s%x00%b%x00"
     out = git.run(

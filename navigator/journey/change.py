@@ -241,9 +241,6 @@ def broke(tx: Transaction, task: Task, reason: str) -> bool:
 
 PUT_AWAY = frozenset({TaskState.CANCELLED, TaskState.FAILED, TaskState.STALE})
 
-MOST = 8
-"""Variants of one task."""
-
 HOTTEST, COOLEST = 1.0, 0.2
 
 

@@ -234,7 +234,7 @@ class Tools:
         with reading(self._paths) as store:
             proposal = store.proposal(id)
             learn_changes(self._redact, self._paths, store, [proposal])
-            private = PrivateRepo.open(self._paths.private, store.project(proposal.project_id))
+            private = PrivateRepo.to_read(self._paths.private, store.project(proposal.project_id))
             rehearsal, (known,) = store.rehearsal, facts_of(store, [proposal.id])
         # Redacted before it is cut: half a key is not recognised.
         diff = self._redact(diff_text(private.diff(proposal.base_commit, proposal.tree)))

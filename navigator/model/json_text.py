@@ -104,6 +104,9 @@ MOST_NESTED = 10
 MOST_FILES = 200
 """Files that one task names."""
 
+MOST_VARIANTS = 8
+"""Variants of one task."""
+
 
 def require_bounded(document: Any) -> None:
     """Refuse data that is too large, or has text that no file, database or process takes.

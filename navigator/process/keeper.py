@@ -9,7 +9,6 @@ the socket, and when Navigator dies. With LEAVES 1, a program that exits with 0 
 Standard library only; `python -I -S` runs it.
 """
 
-import ctypes
 import os
 import select
 import signal
@@ -93,6 +92,8 @@ def main() -> None:
     control = socket.socket(fileno=int(link))
     control.set_inheritable(False)
     if sys.platform == "linux":  # elsewhere what a child starts may leave this one
+        import ctypes
+
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     try:
         child = os.posix_spawnp(

@@ -15,11 +15,9 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -314,6 +312,7 @@ async def running(
         TimeoutError: it did not end in time. OSError: it cannot be started.
     """
     import asyncio
+    from concurrent.futures import ThreadPoolExecutor
 
     loop, stop = asyncio.get_running_loop(), threading.Event()
     work = functools.partial(
@@ -445,6 +444,8 @@ def _file_with(content: bytes) -> int:
     if sys.platform == "linux":
         descriptor = os.memfd_create("given", os.MFD_CLOEXEC)
     else:
+        import tempfile
+
         with tempfile.TemporaryFile() as file:
             descriptor = os.dup(file.fileno())
     view = memoryview(content)

@@ -12,21 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.model.errors import NavigatorError
 from navigator.model.states import CheckOutcome, TaskState, Verdict
-from navigator.sheet.marks import (
-    NEVER,
-    Head,
-    Mark,
-    Tips,
-    careful_paths,
-    head,
-    marks,
-    to_confirm,
-    with_others,
-)
+from navigator.sheet.marks import NEVER, Head, Mark, Tips, careful_paths, head, marks, to_confirm, with_others
 
 if TYPE_CHECKING:
-    from navigator.store.reads.cards import Card
-    from navigator.store.reads.reader import Reader
+    from navigator.store.reads.cards import Card, CardReads, GlanceReads
 
 
 def waiting_document(card: Card) -> dict[str, Any]:
@@ -50,7 +39,7 @@ def mark_document(mark: Mark) -> dict[str, str]:
     return {"kind": mark.kind.value, "words": mark.words, "confirm": mark.key}
 
 
-def waiting(reader: Reader, project: str | None = None, tips: Tips | None = None) -> list[Card]:
+def waiting(reader: CardReads, project: str | None = None, tips: Tips | None = None) -> list[Card]:
     """Everything that waits for the developer, in the order of `risk_order`; of one project, where it is named."""
     found = sorted((card for card in reader.cards(NEVER) if card.for_you), key=risk_order)
     return with_others((card for card in found if project in (None, card.project)), found, tips)
@@ -94,7 +83,7 @@ def what_to_do(card: Card) -> str:
     return f"`navigator task show {task}` shows it; `navigator task done {task}` puts it away"
 
 
-def tips(reader: Reader, of: Collection[int] | None = None) -> Tips:
+def tips(reader: GlanceReads, of: Collection[int] | None = None) -> Tips:
     """The commits that new work starts from, by a project's number and a task's own base; reads git.
 
     A project that cannot be read is left out: a landing says what is wrong with it.
@@ -104,14 +93,11 @@ def tips(reader: Reader, of: Collection[int] | None = None) -> Tips:
     """
     from navigator.git.facts import read_base
 
-    projects = {project.id: project for project in reader.projects()}
     found: dict[tuple[int, str], str] = {}
-    for number, base in reader.bases_waiting():
-        project = projects.get(number)
-        if project is None or (of is not None and number not in of):
-            continue
-        with suppress(NavigatorError):
-            found[number, base] = read_base(project.path, base or project.base)
+    for project, path, own, base in reader.bases_waiting():
+        if of is None or project in of:
+            with suppress(NavigatorError):
+                found[project, own] = read_base(path, base)
     return found
 
 

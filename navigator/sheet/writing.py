@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any
 from navigator.figures.intervals import share
 from navigator.model import patterns
 from navigator.model.models import Event, Finding, Proposal, Reproduction
-from navigator.model.records import (
-    AgentTurn,
-    JudgementCount,
-)
+from navigator.model.records import AgentTurn, JudgementCount
 from navigator.model.states import (
     REPRODUCED,
     Judgement,

@@ -11,24 +11,20 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Iterable, Mapping
-from enum import Enum
+from enum import Enum, StrEnum
 from functools import cache
 from inspect import isclass
+from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any, TypeVar, get_origin
 
+from navigator.model import states
 from navigator.model.ids import Lettered, number_of, proposal_id, task_id
 from navigator.model.json_text import read_json
+from navigator.model.states import PROPOSAL_TRANSITIONS, TASK_TRANSITIONS, ProposalState, TaskState
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-
-
-from enum import StrEnum
-from importlib import resources
-from string import Template
-
-from navigator.model import states
-from navigator.model.states import PROPOSAL_TRANSITIONS, TASK_TRANSITIONS, ProposalState, TaskState
 
 APPLICATION_ID = 0x4E415631
 """`PRAGMA application_id` of Navigator's databases: "NAV1"."""
@@ -56,7 +52,7 @@ class _Words(dict[str, str]):
 @cache
 def schema() -> tuple[str, ...]:
     """The statements that make an empty database's tables and indexes."""
-    text = resources.files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
     made = Template(text).substitute(_Words()).split(";\n")
     return tuple(one.strip() for one in made if one.strip())
 

@@ -232,11 +232,8 @@ def test_projects_of_the_settings_file_are_there_and_override(command: Command, 
     command.run("gc")
     (held,) = command.json("project", "list")["projects"]
     assert held["source"] == "store"
-
-
-def test_a_project_only_in_the_settings_file_needs_no_command(command: Command, repository: Path) -> None:
-    command.config.write_text(f'[[project]]\npath = "{repository}"\n')
-    assert [held["name"] for held in command.json("project", "list")["projects"]] == ["thing"]
+    command.run("project", "remove", "named", "--yes")
+    command.config.write_text(f'{command.config.read_text()}[[project]]\npath = "{repository}"\n')
     assert command.json("task", "add", "--all", "Say what it does")["tasks"][0]["project"] == "thing"
 
 

@@ -36,21 +36,13 @@ LARGE = replace(
 )
 QWEN35_35B = {
     "text_config": {
-        "hidden_size": 2048,
         "num_hidden_layers": 40,
         "full_attention_interval": 4,
         "num_attention_heads": 16,
         "num_key_value_heads": 2,
         "head_dim": 256,
-        "attn_output_gate": True,
         "linear_num_value_heads": 32,
         "linear_num_key_heads": 16,
-        "linear_value_head_dim": 128,
-        "num_experts": 256,
-        "moe_intermediate_size": 512,
-        "shared_expert_intermediate_size": 512,
-        "vocab_size": 248_320,
-        "max_position_embeddings": 262_144,
     }
 }
 

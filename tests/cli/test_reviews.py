@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from navigator.model.models import Finding, Review, Task
+from navigator.model.models import Finding, Review
 from navigator.model.secrets import Redactor
-from navigator.model.states import Criterion, FindingKind, Severity, TaskState, Verdict
+from navigator.model.states import Criterion, FindingKind, Severity, Verdict
 from navigator.model.text import is_unsafe
 from navigator.sheet import reviews as words
 from navigator.sheet.reviews import review_document, sarif, standing, unread
@@ -34,17 +34,7 @@ def finding(**fields: Any) -> Finding:
 
 
 def document(*findings: Finding, verdict: Verdict = Verdict.REVISE, **fields: Any) -> dict[str, Any]:
-    task = Task(
-        id="T1",
-        project_id=1,
-        project="code",
-        text="x",
-        ref=fields.pop("ref", "main..topic"),
-        head="a" * 40,
-        state=TaskState.AWAITING_APPROVAL,
-        created="",
-        updated="",
-    )
+    task = records.asked(project="code", ref=fields.pop("ref", "main..topic"), head="a" * 40)
     review = Review(verdict=verdict, stated_verdict=verdict, summary=HOSTILE, findings=findings, model="m")
     held = records.proposed(id="P1", project="code", written_by="generator", title=HOSTILE, review=review)
     real: Any = SimpleNamespace(rehearsal=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -21,16 +22,9 @@ def counted(verdict: Verdict, n: int = 1, **more: object) -> VerdictCount:
     )
 
 
-def approve(n: int = 1, **more: object) -> VerdictCount:
-    return counted(Verdict.APPROVE, n, **more)
-
-
-def revise(n: int = 1, **more: object) -> VerdictCount:
-    return counted(Verdict.REVISE, n, **more)
-
-
-def unread(n: int = 1, **more: object) -> VerdictCount:
-    return counted(Verdict.UNREVIEWED, n, **more)
+approve = partial(counted, Verdict.APPROVE)
+revise = partial(counted, Verdict.REVISE)
+unread = partial(counted, Verdict.UNREVIEWED)
 
 
 def test_a_row_says_all_that_belongs_to_the_figure() -> None:

@@ -26,30 +26,15 @@ import pytest
 from pydantic import ValidationError
 
 from navigator.agents import acp
-from navigator.checks import change, syntax
-from navigator.checks import removed_tests as removed_tests_module
-from navigator.checks.change import added_secret
-from navigator.checks.removed_tests import FileText, removed_tests
-from navigator.edits import ladder, parser
-from navigator.edits import parser as markers
-from navigator.edits.apply import apply_answer
-from navigator.edits.parser import parse_answer
+from navigator.checks import change, removed_tests, syntax
+from navigator.edits import apply, ladder, parser
 from navigator.git import diffs
 from navigator.journey import agent_write, reproducing, scan
-from navigator.journey.reproducing import read_test_answer
 from navigator.journey.reviewing import answer as review_answer
 from navigator.journey.reviewing import grounding, quotes
-from navigator.journey.reviewing.answer import UnreadableReview, read_review
-from navigator.journey.reviewing.grounding import Shown, ground
-from navigator.journey.reviewing.quotes import find_quote
-from navigator.journey.scan import UnreadableScan, read_scan
 from navigator.model import json_text, secrets
-from navigator.model.secrets import find_secret
 from navigator.model.text import safe_line, safe_text
 from navigator.sandbox import names, one_test, propose, suite
-from navigator.sandbox.names import failing_tests, none_ran, passed_count, plain
-from navigator.sandbox.propose import proposed_command
-from navigator.sandbox.suite import excerpt
 from navigator.tui.widgets import markdown
 from tests.edits.support import tree
 from tests.fuzz.growth import MOST, growth
@@ -61,38 +46,39 @@ SECONDS = float(os.environ.get("NAVIGATOR_FUZZ_SECONDS", "5"))
 
 
 def _output(text: str) -> None:
-    shown = plain(text)
-    failing_tests(shown)
-    passed_count(shown)
-    none_ran(shown)
-    excerpt(safe_text(shown))
+    shown = names.plain(text)
+    for read in (names.failing_tests, names.passed_count, names.none_ran):
+        read(shown)
+    suite.excerpt(safe_text(shown))
     safe_line(text)
 
 
 def _review(text: str) -> None:
-    with suppress(UnreadableReview):
-        read_review(text)
+    with suppress(review_answer.UnreadableReview):
+        review_answer.read_review(text)
 
 
 def _field(text: str) -> None:
-    with suppress(UnreadableReview):
-        read_review(answer(finding(quote=text, message=text, hunk=text)))
+    with suppress(review_answer.UnreadableReview):
+        review_answer.read_review(answer(finding(quote=text, message=text, hunk=text)))
 
 
 def _grounded(text: str) -> None:
-    shown = Shown(difference({"a.md": b"one\n"}, {"a.md": text.encode("utf-8", "replace")}), text)
+    shown = grounding.Shown(difference({"a.md": b"one\n"}, {"a.md": text.encode("utf-8", "replace")}), text)
     for kind in ("wrong", "missing"):
-        ground(read_review(answer(finding(hunk="H1", kind=kind, quote=text[:1_000]))), shown)
+        grounding.ground(
+            review_answer.read_review(answer(finding(hunk="H1", kind=kind, quote=text[:1_000]))), shown
+        )
 
 
 def _quoted(text: str) -> None:
     for quote in (text[: len(text) // 2], text[:9], text[:40] + " ... " + text[-40:]):
-        find_quote(quote, [text.splitlines(), [text]])
+        quotes.find_quote(quote, [text.splitlines(), [text]])
 
 
 def _scanned(text: str) -> None:
-    with suppress(UnreadableScan):
-        read_scan(text)
+    with suppress(scan.UnreadableScan):
+        scan.read_scan(text)
 
 
 def _parsed(parse: Callable[[bytes], str | None]) -> Callable[[str], None]:
@@ -105,7 +91,7 @@ def _parsed(parse: Callable[[bytes], str | None]) -> Callable[[str], None]:
 
 def _tests_of(name: str) -> Callable[[str], None]:
     def read(text: str) -> None:
-        removed_tests([FileText(name, text, "")])
+        removed_tests.removed_tests([removed_tests.FileText(name, text, "")])
 
     return read
 
@@ -113,12 +99,12 @@ def _tests_of(name: str) -> Callable[[str], None]:
 def _edited(text: str) -> None:
     body = f"a.txt\n<<<<<<< SEARCH\n{text[: len(text) // 2]}\n=======\n{text}\n>>>>>>> REPLACE\n{text}"
     for said in (text, body):
-        apply_answer(parse_answer(said), tree({"a.txt": text.encode("utf-8", "replace")}))
+        apply.apply_answer(parser.parse_answer(said), tree({"a.txt": text.encode("utf-8", "replace")}))
 
 
 def _manifest(text: str) -> None:
     files = {name: text.encode("utf-8", "replace") for name in ("Makefile", "justfile", "package.json")}
-    proposed_command(list(files), files.get)
+    propose.proposed_command(list(files), files.get)
 
 
 def _agent(text: str) -> None:
@@ -168,7 +154,7 @@ KNOWN = secrets.Redactor(f"PREFIX_{number:06}" for number in range(2_000))
 PARSERS: dict[str, Callable[[str], None]] = {
     "messages of an agent": _agent,
     "what an agent says": lambda text: agent_write._NO_CHANGE.search(text) and None,
-    "a reviewer's test": lambda text: read_test_answer(text, 7, ()) and None,
+    "a reviewer's test": lambda text: reproducing.read_test_answer(text, 7, ()) and None,
     "JSON": _read(json_text.read_json),
     "Markdown": _read(lambda text: markdown.drawn(text, 80)),
     "diffs": _diff,
@@ -183,8 +169,8 @@ PARSERS: dict[str, Callable[[str], None]] = {
     "scan": _scanned,
     "edit blocks": _edited,
     "omissions": lambda text: syntax.omission_in(text, text[1:]) and None,
-    "secrets": lambda text: find_secret(text.encode("utf-8", "replace")) and None,
-    "added secrets": lambda text: added_secret("", text) and None,
+    "secrets": lambda text: secrets.find_secret(text.encode("utf-8", "replace")) and None,
+    "added secrets": lambda text: change.added_secret("", text) and None,
     "manifests": _manifest,
     **{f"syntax of {name}": _parsed(getattr(syntax, name)) for name in ("_json", "_toml", "_xml", "_python")},
     **{
@@ -213,7 +199,7 @@ SOURCES: dict[str, tuple[ModuleType, ...]] = {
     "grounding": (grounding, quotes),
     "quotes": (quotes,),
     "scan": (scan, json_text),
-    "edit blocks": (parser, markers, ladder),
+    "edit blocks": (parser, ladder),
     "omissions": (syntax,),
     "secrets": (secrets,),
     "added secrets": (change, secrets),
@@ -230,7 +216,7 @@ SOURCES: dict[str, tuple[ModuleType, ...]] = {
     "syntax of _toml": (tomllib._parser,),  # type: ignore[attr-defined]
     "syntax of _xml": (sax,),
     "syntax of _python": (token,),
-    "tests": (removed_tests_module,),
+    "tests": (removed_tests,),
 }
 """The modules that parse each kind of text: their strings and patterns are what texts are made of."""
 

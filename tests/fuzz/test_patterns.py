@@ -6,9 +6,13 @@ import os
 import random
 from typing import Any
 
+import pytest
+
 from navigator.model import patterns
 from tests.fuzz.growth import MOST, growth
 from tests.pattern_pieces import every_pattern, pieces
+
+pytestmark = pytest.mark.xdist_group("patterns")  # one process finds them all
 
 TEXTS = 1_000 if float(os.environ.get("NAVIGATOR_FUZZ_SECONDS", "5")) > 60 else 2
 """Texts for each pattern: a few of each by default, always the same ones."""

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from navigator.git.facts import NoCommit, NotARepository, UnsafeOwner, read_base, read_facts, resolve_base
+from navigator.git.facts import (
+    NoCommit,
+    NotARepository,
+    UnsafeOwner,
+    read_base,
+    read_facts,
+    read_places,
+    resolve_base,
+)
 from navigator.git.snapshot import uncommitted_paths
 from tests.git.world import World, commit, git, make_repo
 
@@ -112,5 +120,8 @@ def test_the_base_alone_is_the_base_of_all_facts(kind: str, repo: Path, tmp_path
     facts = read_facts(repo)
     for base in ("", "release"):
         assert read_base(repo, base) == resolve_base(facts, base)[1]
+    places = read_places(repo)
+    for name in ("git_dir", "outside", "object_format", "head_commit"):
+        assert getattr(places, name) == getattr(facts, name)
     with pytest.raises(NoCommit, match="nothing"):
         read_base(repo, "nothing")

@@ -51,6 +51,14 @@ def test_keep_drop_and_collect(world: World) -> None:
         world.private.keep("../P3", first.tree, base)
 
 
+def test_what_only_reads_finds_the_same_repository(world: World) -> None:
+    proposal = world.propose({"a": b"a\n"})
+    project = world.project.model_copy(update={"root_commit": world.facts.root_commit})
+    private = PrivateRepo.to_read(world.state / "private", project)
+    assert private.git_dir == world.private.git_dir
+    assert private.diff(proposal.base_commit, proposal.tree)[0].path == "a"
+
+
 def test_the_repository_may_move(world: World) -> None:
     proposal = world.propose({"a": b"a\n"})
     moved = world.repo.rename(world.repo.with_name("elsewhere"))

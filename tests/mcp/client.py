@@ -29,14 +29,12 @@ class McpClient:
 
     def send(self, message: Any) -> None:
         """One message, or bytes as they are."""
-        assert self.process.stdin is not None
         line = message if isinstance(message, bytes) else json.dumps(message).encode() + b"\n"
         self.process.stdin.write(line)
         self.process.stdin.flush()
 
     def read(self) -> dict[str, Any]:
         """The next message."""
-        assert self.process.stdout is not None
         found = json.loads(self.process.stdout.readline())
         assert isinstance(found, dict)
         return found
@@ -80,12 +78,10 @@ def connected(command: Command, *options: str) -> Iterator[McpClient]:
     )
     try:
         yield McpClient(process)
-        assert process.stdin is not None
         process.stdin.close()
         assert process.wait(30) == 0
     finally:
         process.kill()
         process.wait()
         for stream in (process.stdin, process.stdout, process.stderr):
-            assert stream is not None
             stream.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from navigator.mcp.tools import Tools
 from navigator.model.errors import NavigatorError
 from tests.cli.conftest import REHEARSAL, Command
 from tests.git.world import fingerprint, git, make_repo
-from tests.mcp.client import connected
+from tests.mcp.client import McpClient, connected
 
 pytestmark = pytest.mark.xdist_group("mcp")
 
@@ -48,26 +49,32 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
     return made
 
 
-def test_a_client_queues_and_reads(command: Command) -> None:
-    with connected(command) as client:
-        listed = client.ask("tools/list")["result"]["tools"]
-        assert [tool["name"] for tool in listed] == TOOLS
-        assert all(tool["inputSchema"]["type"] == "object" for tool in listed)
-        assert "$ref" not in json.dumps(listed)
-        (project,) = client.call("list_projects")["projects"]
-        assert project["name"] == "thing"
-        (queued,) = client.call(
-            "queue_task", project="thing", text="Say hello.", kind="docs", files=["new.md"]
-        )["tasks"]
-        assert queued["state"] == "queued"
-        (review,) = client.call("review_ref", project="thing", ref="HEAD~0")["reviews"]
-        listed = client.call("list_proposals", project="thing")["proposals"]
-        assert (review["proposal"], review["state"]) in {(one["id"], one["task_state"]) for one in listed}
-        shown = client.call("show_proposal", id=listed[0]["id"])
-        assert shown["proposal"]["review"]["verdict"] in ("APPROVE", "REVISE", "UNREVIEWED")
-        assert shown["diff"].startswith("### ")
-        assert client.call("status")["tasks"]["queued"] >= 1
-        assert client.ask("ping")["result"] == {}
+@pytest.fixture(scope="module")
+def client(command: Command) -> Iterator[McpClient]:
+    """One connection for all who write nothing that another one reads."""
+    with connected(command) as made:
+        yield made
+
+
+def test_a_client_queues_and_reads(command: Command, client: McpClient) -> None:
+    listed = client.ask("tools/list")["result"]["tools"]
+    assert [tool["name"] for tool in listed] == TOOLS
+    assert all(tool["inputSchema"]["type"] == "object" for tool in listed)
+    assert "$ref" not in json.dumps(listed)
+    (project,) = client.call("list_projects")["projects"]
+    assert project["name"] == "thing"
+    (queued,) = client.call("queue_task", project="thing", text="Say hello.", kind="docs", files=["new.md"])[
+        "tasks"
+    ]
+    assert queued["state"] == "queued"
+    (review,) = client.call("review_ref", project="thing", ref="HEAD~0")["reviews"]
+    listed = client.call("list_proposals", project="thing")["proposals"]
+    assert (review["proposal"], review["state"]) in {(one["id"], one["task_state"]) for one in listed}
+    shown = client.call("show_proposal", id=listed[0]["id"])
+    assert shown["proposal"]["review"]["verdict"] in ("APPROVE", "REVISE", "UNREVIEWED")
+    assert shown["diff"].startswith("### ")
+    assert client.call("status")["tasks"]["queued"] >= 1
+    assert client.ask("ping")["result"] == {}
     assert queued["id"] in {task["id"] for task in command.json("task", "list")["tasks"]}
 
 
@@ -120,7 +127,7 @@ ATTEMPTS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def test_no_client_decides_lands_sets_or_escapes(command: Command) -> None:
+def test_no_client_decides_lands_sets_or_escapes(command: Command, client: McpClient) -> None:
     """Some forty attempts, each refused with words; afterwards everything is as it was."""
     repo = Path(command.json("project", "list")["projects"][0]["path"])
 
@@ -134,13 +141,12 @@ def test_no_client_decides_lands_sets_or_escapes(command: Command) -> None:
         }
 
     before = everything()
-    with connected(command) as client:
-        for tool, arguments in ATTEMPTS:
-            words = client.refused(tool, **arguments)
-            assert len(words) > 10, tool
-            assert not words.startswith("Navigator failed"), (tool, arguments)
-        for method in ("approve", "settings/set", "tools/approve", "resources/read", "completion/complete"):
-            assert client.ask(method, id="P1")["error"]["code"] == -32601
+    for tool, arguments in ATTEMPTS:
+        words = client.refused(tool, **arguments)
+        assert len(words) > 10, tool
+        assert not words.startswith("Navigator failed"), (tool, arguments)
+    for method in ("approve", "settings/set", "tools/approve", "resources/read", "completion/complete"):
+        assert client.ask(method, id="P1")["error"]["code"] == -32601
     assert everything() == before
 
 
@@ -153,14 +159,13 @@ def test_an_agent_in_a_loop_does_not_fill_the_queue(tmp_path: Path, monkeypatch:
     assert connection.call("list_projects", {}) == {"projects": []}
 
 
-def test_secrets_and_control_characters_stay_here(command: Command) -> None:
-    with connected(command) as client:
-        told = [client.call("list_projects"), client.call("status"), client.call("list_proposals")]
-        told += [client.call("show_proposal", id=one["id"]) for one in told[2]["proposals"]]
-        refusals = [
-            client.refused("show_proposal", id=SECRET),
-            client.refused("review_ref", project=SECRET, ref=SECRET),
-        ]
+def test_secrets_and_control_characters_stay_here(client: McpClient) -> None:
+    told = [client.call("list_projects"), client.call("status"), client.call("list_proposals")]
+    told += [client.call("show_proposal", id=one["id"]) for one in told[2]["proposals"]]
+    refusals = [
+        client.refused("show_proposal", id=SECRET),
+        client.refused("review_ref", project=SECRET, ref=SECRET),
+    ]
     text = json.dumps([told, refusals], ensure_ascii=False)
     assert "[redacted" in text
     assert SECRET not in text
@@ -168,25 +173,24 @@ def test_secrets_and_control_characters_stay_here(command: Command) -> None:
     assert "\\u001b" not in text
 
 
-def test_what_is_no_message_is_refused_and_the_next_one_answered(command: Command) -> None:
-    with connected(command) as client:
-        for line, code in (
-            (b"{", -32700),
-            (b"[" * 100_000 + b"\n", -32700),
-            (b"[]\n", -32600),
-            (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}\n', -32600),
-            (b'{"jsonrpc": "2.0", "id": [], "method": "ping"}\n', -32600),
-            (b'{"jsonrpc": "2.0", "id": 1}\n', -32600),
-            (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}\n', -32602),
-            (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "x": "' + b"y" * MOST_BYTES + b'"}\n', -32600),
-            (b"\xff\xfe\n", -32700),
-        ):
-            client.send(line if line.endswith(b"\n") else line + b"\n")
-            assert client.read()["error"]["code"] == code
-        client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
-        client.send({"jsonrpc": "2.0", "id": 9, "result": {}})
-        client.send(b"\n")
-        assert client.ask("ping")["result"] == {}
+def test_what_is_no_message_is_refused_and_the_next_one_answered(client: McpClient) -> None:
+    for line, code in (
+        (b"{", -32700),
+        (b"[" * 100_000 + b"\n", -32700),
+        (b"[]\n", -32600),
+        (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}\n', -32600),
+        (b'{"jsonrpc": "2.0", "id": [], "method": "ping"}\n', -32600),
+        (b'{"jsonrpc": "2.0", "id": 1}\n', -32600),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}\n', -32602),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "x": "' + b"y" * MOST_BYTES + b'"}\n', -32600),
+        (b"\xff\xfe\n", -32700),
+    ):
+        client.send(line if line.endswith(b"\n") else line + b"\n")
+        assert client.read()["error"]["code"] == code
+    client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+    client.send({"jsonrpc": "2.0", "id": 9, "result": {}})
+    client.send(b"\n")
+    assert client.ask("ping")["result"] == {}
 
 
 JSON = st.none() | st.integers() | st.text(max_size=9) | st.lists(st.integers(), max_size=2)

@@ -11,6 +11,8 @@ import pytest
 from navigator.model import patterns
 from tests.pattern_pieces import every_pattern, pieces
 
+pytestmark = pytest.mark.xdist_group("patterns")  # one process finds them all
+
 
 def found(pattern: Any, text: str | bytes) -> list[Any]:
     return [(match.span(), match.groups()) for match in pattern.finditer(text)]

@@ -66,7 +66,6 @@ def test_an_answer_is_kept_to_the_letter(store: Store, task: Task, text: str) ->
         number = tx.begin_call(Role.GENERATOR, task.id, 0, 0, "generate")
         tx.end_call(number, answer=text)
     answer = store.read.last_answer(task.id, 0, 0)
-    assert answer is not None
     assert (answer.call_id, answer.text) == (number, text)
 
 
@@ -82,12 +81,10 @@ def test_the_last_answer_is_of_its_round_and_role(store: Store, task: Task) -> N
             tx.end_call(tx.begin_call(role, task.id, 0, round_, "x"), answer=text)
         tx.end_call(tx.begin_call(Role.GENERATOR, task.id, 0, 0, "x"), outcome="failed")
     answer = store.read.last_answer(task.id, 0, 0)
-    assert answer is not None
     assert answer.text == "repaired"
     with store.transaction() as tx:
         tx.judge_call(answer.call_id, "refused")
     judged = store.read.last_answer(task.id, 0, 0)
-    assert judged is not None
     assert judged.outcome == "refused"
     assert store.read.answers_refused(task.id, 0, 0) == 1
     assert store.read.last_answer(task.id, 1, 0) is None

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from navigator.actions.alone import locked_dependencies
+from navigator.actions.projects import AddProject
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths
 from navigator.config.settings import Settings
-from navigator.engine.acting import reading
+from navigator.engine.acting import act, reading
 from navigator.model.errors import Conflict
 from navigator.store.database import open_reader, open_writer
 from navigator.store.errors import OtherWorld
@@ -32,11 +33,6 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "config.toml"
     monkeypatch.setenv(CONFIG_VARIABLE, str(path))
     return path
-
-
-@pytest.fixture
-def paths(tmp_path: Path) -> StatePaths:
-    return StatePaths(tmp_path / "state").ensure()
 
 
 def test_the_settings_say_which_world_they_are_for() -> None:
@@ -95,9 +91,6 @@ def test_a_folder_that_was_only_looked_at_belongs_to_the_first_settings_that_nam
 def test_a_folder_with_a_project_is_real_where_no_settings_said_so(
     paths: StatePaths, config: Path, tmp_path: Path
 ) -> None:
-    from navigator.actions.projects import AddProject
-    from navigator.engine.acting import act
-
     config.write_text("")
     act(paths, AddProject(path=str(make_repository(tmp_path / "code", {"a.py": b"a = 1\n"}))))
     config.write_text(REHEARSAL)
@@ -120,9 +113,6 @@ def test_nothing_changes_the_world_of_a_database(paths: StatePaths, rehearsal: b
 def test_a_rehearsal_takes_sample_repositories_only(paths: StatePaths, config: Path, tmp_path: Path) -> None:
     repository = make_repository(tmp_path / "code", {"a.py": b"a = 1\n"})
     git(repository, "config", "--unset", "navigator.sample")
-    from navigator.actions.projects import AddProject
-    from navigator.engine.acting import act
-
     config.write_text(REHEARSAL)
     with pytest.raises(Conflict, match="sample repositories only"):
         act(paths, AddProject(path=str(repository)))
@@ -133,9 +123,8 @@ def test_a_rehearsal_takes_sample_repositories_only(paths: StatePaths, config: P
     assert len(problems) == 1 and "sample repositories only" in problems[0]
     git(repository, "config", "navigator.sample", "true")
     with locked_dependencies(paths) as deps:
-        assert [os.path.realpath(held.path) for held in deps.reader.projects()] == [
-            os.path.realpath(repository)
-        ]
+        (held,) = deps.reader.projects()
+        assert os.path.realpath(held.path) == os.path.realpath(repository)
 
 
 def test_a_reader_keeps_its_locks_while_a_writer_opens_and_closes(paths: StatePaths) -> None:

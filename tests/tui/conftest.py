@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,19 +19,11 @@ from tests.tui.reviewing import Reviewing
 AppMaker = Callable[..., NavigatorApp]
 
 
-@pytest.fixture(scope="session")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> StatePaths:
-    """The day's state, made once; take `state` for a copy of your own."""
-    paths = StatePaths(tmp_path_factory.mktemp("state") / "s").ensure()
-    world.fill(paths)
-    return paths
-
-
 @pytest.fixture
-def state(filled: StatePaths, tmp_path: Path) -> StatePaths:
-    """A copy of the day's state; the inbox is in the order in which its proposals were made."""
+def state(tmp_path: Path) -> StatePaths:
+    """The day's state; the inbox is in the order in which its proposals were made."""
     paths = StatePaths(tmp_path / "s").ensure()
-    shutil.copy(filled.database, paths.database)
+    world.fill(paths)
     Prefs(paths.root).set("deck.inbox", "oldest")
     return paths
 

@@ -7,18 +7,13 @@ import faulthandler
 from collections.abc import Callable
 from typing import Any, cast
 
-import pytest
+from textual.events import Key
 from textual.pilot import Pilot
 
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.app import NavigatorApp
 from navigator.tui.diff.view import DiffView
-
-looks = pytest.mark.parametrize(
-    ("theme", "size"), [("navigator-dark", (80, 24)), ("navigator-light", (200, 60))], ids=["small", "large"]
-)
-"""What each screen is pictured in: every size and theme once."""
 
 
 async def until(pilot: Pilot[Any], true: Callable[[], bool], *, what: str = "it") -> None:
@@ -36,8 +31,19 @@ async def until(pilot: Pilot[Any], true: Callable[[], bool], *, what: str = "it"
 async def loaded(pilot: Pilot[Any]) -> NavigatorApp:
     """The app, once it shows the store with its figures."""
     app = cast("NavigatorApp", pilot.app)
-    await until(pilot, lambda: app.snapshot.loaded, what="the first picture")
+    await until(pilot, lambda: app.snapshot.loaded and app.settled, what="the first picture")
+    swaps = Reader(open_reader(app.paths.database)).swaps(1)
+    await until(pilot, lambda: bool(app.snapshot.swaps) or not swaps, what="the figures")
     return app
+
+
+_NAMES = {"?": "question_mark", "/": "slash", ":": "colon", " ": "space"}
+
+
+def type_at_once(app: NavigatorApp, text: str) -> None:
+    """Post every key before the first is handled, as a paste into the terminal does."""
+    for character in text:
+        app.post_message(Key(_NAMES.get(character, character), character))
 
 
 class Driver:
@@ -51,7 +57,8 @@ class Driver:
         await self.pilot.pause()
 
     async def type(self, text: str) -> None:
-        await self.press(*("space" if character == " " else character for character in text))
+        type_at_once(self.app, text)
+        await self.pilot.pause()
 
     async def until(self, true: Callable[[], bool], what: str = "it") -> None:
         await until(self.pilot, true, what=what)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
 
 from navigator.config.paths import StatePaths
-from navigator.config.settings import Settings
 from navigator.model.models import Suggestion, Usage
 from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.database import open_reader, open_writer
@@ -26,8 +24,7 @@ from navigator.tui.dialogs import ConfirmDialog, NoteDialog
 from navigator.tui.widgets.page import Page
 from tests.tui import world
 from tests.tui.conftest import AppMaker
-from tests.tui.driving import loaded, until
-from tests.tui.test_snapshots import Snap, still  # noqa: F401 (a fixture)
+from tests.tui.driving import loaded, type_at_once, until
 
 Opened = tuple[Pilot[Any], NavigatorApp, Any]
 
@@ -178,7 +175,8 @@ async def test_a_report_is_read_copied_and_sent_back(opened: Any, answered: Stat
         assert "generating → awaiting approval" in told and "How does the store hang together?" in told
         await pilot.press("b")
         await until(pilot, lambda: isinstance(app.screen, NoteDialog) and app.screen.ready)
-        await pilot.press(*"Shorter", "ctrl+s")
+        type_at_once(app, "Shorter")
+        await pilot.press("ctrl+s")
         await to_deck(pilot, app)
     task = reader(answered).task(identifier)
     assert (task.state, task.attempt, task.note, task.report) == (TaskState.QUEUED, 1, "Shorter", "")
@@ -242,32 +240,3 @@ async def test_all_that_are_open_are_accepted_after_a_question(opened: Any, answ
     assert read.task(screen.answer.task.id).state is TaskState.DONE
     states = [one.state for one in read.suggestions(screen.answer.task.id)]
     assert states == ["dismissed", "accepted", "accepted"]
-
-
-@pytest.mark.parametrize(
-    ("name", "size", "theme"),
-    [("report", (80, 24), "navigator-dark"), ("suggestions", (200, 60), "navigator-light")],
-    ids=["report", "suggestions"],
-)
-def test_pictures(
-    snap_compare: Snap,
-    make_app: AppMaker,
-    answered: StatePaths,
-    tmp_path: Path,
-    size: tuple[int, int],
-    theme: str,
-    name: str,
-) -> None:
-    async def before(pilot: Pilot[Any]) -> None:
-        app = await loaded(pilot)
-        app.theme = theme
-        keys = {"report": ["G", "k", "enter"], "suggestions": ["G", "k", "k", "enter"]}[name]
-        await pilot.press(*keys)
-        await until(pilot, lambda: isinstance(app.screen, AnswerScreen) and app.screen.answer is not None)
-        if name == "suggestions":
-            await pilot.press("j", "space", "k")
-        await pilot.pause()
-
-    assert snap_compare(
-        make_app(settings=Settings(source=tmp_path / "c.toml")), terminal_size=size, run_before=before
-    )

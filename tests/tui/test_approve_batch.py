@@ -176,7 +176,6 @@ async def test_it_opens_at_its_top(tmp_path: Path) -> None:
         await pilot.press("A")
         await until(pilot, lambda: isinstance(app.screen, BatchDialog) and app.screen._stage == "asking")
         dialog = app.screen
-        assert isinstance(dialog, BatchDialog)
         listed = dialog.query_one("#rows", RowList)
         await until(pilot, lambda: listed.size.height > 3, what="its height")
         assert dialog.taken and len(listed.rows) > listed.size.height
@@ -191,7 +190,6 @@ async def test_a_batch_is_rejected_once_keys_answer(
         ask(at, kind=DecisionKind.REJECT)
         await at.until(lambda: isinstance(at.app.screen, BatchDialog) and at.app.screen._stage == "asking")
         dialog = at.app.screen
-        assert isinstance(dialog, BatchDialog)
         assert reasons(dialog) == dict.fromkeys(("P2", "P3", "P4", "P5"), "not seen")
         await at.press("enter", "+")
         assert dialog.taken == [] and at.proposal("P2").decision is None, "keys are dead at first"

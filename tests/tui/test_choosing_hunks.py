@@ -23,7 +23,6 @@ def part_of(at: Driver, parent: str) -> Proposal:
 def whole_text(at: Driver) -> str:
     """Every row of the diff, as it is painted."""
     diff = at.screen.diff
-    assert diff._painter is not None
     rows = list(diff._layout.rows)
     return "\n".join(diff._painter.strip(row, 0, 1).text for row in rows)
 
@@ -90,7 +89,6 @@ async def test_hunks_are_chosen_kept_and_refused(reviewing: Reviewing) -> None:
         await at.back()
 
         shown = at.screen.shown  # another tree than the one on the screen is refused
-        assert shown is not None
         stale = shown.model_copy(update={"tree": "f" * 40})
         at.screen.run_worker(at.screen._split(stale, frozenset({"H1"})))
         await at.until(lambda: at.told("changed since you looked"), "the refusal")

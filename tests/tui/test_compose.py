@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
+from typing import cast
 
 import pytest
 from textual.events import Key
@@ -23,7 +24,7 @@ from navigator.tui.dialogs import PickDialog
 from navigator.tui.widgets.screen import KeyBar
 from tests.journey.support import make_repository
 from tests.tui import driving
-from tests.tui.driving import loaded, until
+from tests.tui.driving import loaded, type_at_once, until
 from tests.tui.reviewing import editor_script
 
 
@@ -48,9 +49,7 @@ class Driver(driving.Driver):
 
     @property
     def screen(self) -> ComposeScreen:
-        screen = self.app.screen_stack[0]
-        assert isinstance(screen, ComposeScreen)
-        return screen
+        return cast("ComposeScreen", self.app.screen_stack[0])
 
     async def change(self, field: str, *keys: str) -> None:
         """Press keys with the cursor on a field of the form."""
@@ -60,9 +59,7 @@ class Driver(driving.Driver):
 
     async def picking(self) -> PickDialog:
         await self.until(lambda: isinstance(self.app.screen, PickDialog) and self.app.screen.is_mounted)
-        dialog = self.app.screen
-        assert isinstance(dialog, PickDialog)
-        return dialog
+        return cast("PickDialog", self.app.screen)
 
     async def back(self) -> None:
         await self.until(lambda: len(self.app.screen_stack) == 1)
@@ -187,9 +184,8 @@ async def test_what_enter_chooses_from_a_list(paths: StatePaths) -> None:
         dialog = await at.picking()
         dialog._touched = True
         dialog._marked.clear()
-        # All at once, as from a terminal whose program was busy.
-        for key in (*"quill", "enter"):
-            at.app.post_message(Key(key, key if len(key) == 1 else None))
+        type_at_once(at.app, "quill")  # before the list is drawn, as from a terminal whose program was busy
+        at.app.post_message(Key("enter", None))
         await at.back()
         assert at.screen.sheet.projects == ("quill",)
 

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -45,7 +45,6 @@ def server() -> Iterator[str]:
     """A rehearsal's generator that answers."""
     words = "-m navigator.rehearsal --role generator --port 0 --time-scale 0"
     child = subprocess.Popen([sys.executable, *words.split()], stdout=subprocess.PIPE)
-    assert child.stdout is not None
     port = json.loads(child.stdout.readline())["port"]
     yield f"http://127.0.0.1:{port}"
     child.terminate()
@@ -206,13 +205,3 @@ async def test_a_manual_swap_is_asked_about_and_needs_a_conductor(make_app: AppM
             lambda: any("No conductor is running." in note.message for note in pilot.app._notifications),
             what="the toast",
         )
-
-
-def test_a_picture(make_app: AppMaker, snap_compare: Callable[..., bool]) -> None:
-    app = make_app(settings=settings(CLOSED, CLOSED))
-    app.theme = "navigator-light"
-
-    async def before(pilot: Pilot[Any]) -> None:
-        await opened(pilot)
-
-    assert snap_compare(app, terminal_size=(200, 60), run_before=before)

@@ -6,7 +6,6 @@ import string
 from pathlib import Path
 
 import pytest
-from textual import events
 from textual.widgets import Input
 
 from navigator.tui import app
@@ -32,7 +31,7 @@ from navigator.tui.welcome import AddProjectsScreen, FirstRunScreen
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
 from tests.tui.conftest import AppMaker
-from tests.tui.driving import loaded, until
+from tests.tui.driving import loaded, type_at_once, until
 from tests.tui.keys_page import keys_page
 from tests.tui.test_statistics import text_of
 
@@ -167,15 +166,6 @@ async def test_own_keys_on_the_screens(tmp_path: Path, make_app: AppMaker) -> No
         assert app.theme == THEMES[0].name and app.prefs.get("deck.inbox", "") == "oldest"
         await pilot.press("escape", "f1")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
-
-
-NAMES = {"?": "question_mark", "/": "slash", ":": "colon", " ": "space"}
-
-
-def type_at_once(app: NavigatorApp, text: str) -> None:
-    """Post every key before the first is handled, as a paste into the terminal does."""
-    for char in text:
-        app.post_message(events.Key(NAMES.get(char, char), char))
 
 
 async def test_keys_typed_in_one_go_act_where_they_were_meant(make_app: AppMaker) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from textual.events import Key
 from textual.widgets import Input
 
 from navigator.actions.alone import act_alone
@@ -28,7 +27,7 @@ from navigator.tui.widgets.page import Page
 from navigator.tui.widgets.screen import Dialog, KeyBar
 from tests.journey.support import git
 from tests.tui import driving
-from tests.tui.driving import go_to_finding, loaded, until
+from tests.tui.driving import go_to_finding, loaded, type_at_once, until
 from tests.tui.reviewing import Reviewing, editor_script
 
 
@@ -37,9 +36,7 @@ class Driver(driving.Driver):
 
     @property
     def screen(self) -> ReviewScreen:
-        screen = self.app.screen_stack[0]
-        assert isinstance(screen, ReviewScreen)
-        return screen
+        return cast("ReviewScreen", self.app.screen_stack[0])
 
     async def show(self, proposal: str) -> None:
         self.screen.open(proposal)
@@ -126,7 +123,6 @@ async def test_what_there_is_to_know_is_shown_copied_and_judged(reviewing: Revie
         ):
             assert expected in words
         assert "review@" not in words and "generate@" not in words, "prompts are in the details"
-        assert at.screen.context is not None
         asked = "".join(text for line in at.screen._asked(80) for text, _ in line)
         assert asked.split() == at.screen.context.task.text.split(), "the task's text is above the diff"
         lines = ["".join(text for text, _ in line) for line in at.screen._warnings(100)]
@@ -144,7 +140,7 @@ async def test_what_there_is_to_know_is_shown_copied_and_judged(reviewing: Revie
         view = at.screen.diff
         assert go_to_finding(view, "freviewer0")
         assert (view.location.path, view.location.line) == ("billing/totals.py", 29)
-        assert not view.expanded["freviewer1"], "a nit takes one row until it is asked for"
+        assert "freviewer1" in view.collapsed, "a nit takes one row until it is asked for"
         await at.press("y")
         assert "Decimal cannot be divided by a float" in at.app.clipboard
         await at.press("J")
@@ -270,7 +266,7 @@ async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Rev
         assert (held["path"], held["side"], held["line"]) == ("billing/totals.py", "new", 24)
         assert held["quote"] == "    return sum(amounts).quantize(CENT, ROUND_HALF_EVEN)"
         assert at.read().drafts() == {}
-        await at.until(lambda: "c1" in view.expanded)
+        await at.until(lambda: "c1" in [one.key for one in view.annotations])
         assert go_to_finding(view, "c1")
         await at.comment(" lists")
         await at.until(lambda: [c["text"] for c in at.read().comments()] == ["and what of empty lists"])
@@ -366,14 +362,12 @@ async def test_decisions_of_what_was_on_the_screen(
         await at.press("enter")
         await at.until(lambda: at.proposal("P4").decision is not None)
         decision = at.proposal("P4").decision
-        assert decision is not None
         assert decision.confirmed == ("makefile:Makefile", "packaging:pyproject.toml")
 
 
 async def test_rejecting_here_and_elsewhere(reviewing: Reviewing) -> None:
     async with opened(reviewing, "P5") as at:
-        for character in "rnot":  # what is typed while a dialog opens is in its note
-            at.app.post_message(Key(character, character))
+        type_at_once(at.app, "rnot")  # what is typed while a dialog opens is in its note
         dialog = await at.dialog(NoteDialog)
         await at.until(lambda: dialog.query_one(Editor).text == "not", "the note")
         await at.press("enter", *"now", "ctrl+s")

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from navigator.model.errors import Conflict, MissingPart, NavigatorError
-from navigator.model.models import Project, Proposal, Review, Task
-from navigator.model.states import TaskState, Verdict
+from navigator.model.models import Project, Proposal, Review
+from navigator.model.states import Verdict
 from navigator.tui import prefs as drafts
 from navigator.tui.compose import Sheet
 from navigator.tui.prefs import DraftKeeper
 from navigator.tui.review.context import REMARK, ReviewContext, finding_notes
 from navigator.tui.review.words import warning_lines
 from navigator.tui.terminal import borrowed, editor_command, editor_words, run_editor
-from tests.records import finding, proposed
+from tests.records import asked, finding, proposed
 from tests.sheet.cards import CARD
 
 
@@ -89,11 +89,9 @@ def test_a_borrowed_file_stays_in_its_folder(name: str) -> None:
 
 def shown(review: Review) -> tuple[ReviewContext, Proposal]:
     proposal = proposed(id="P2", round=1, review=review)
-    state = TaskState.AWAITING_APPROVAL
-    task = Task(id="T1", project_id=1, project="p", text="x", state=state, created="", updated="")
     card = CARD._replace(proposal="P2", verdict=review.verdict, stated=review.stated_verdict)
     project = Project(id=1, name="p", path="/p")
-    return ReviewContext(task, project, (proposal,), facts={"P2": card}), proposal
+    return ReviewContext(asked(), project, (proposal,), facts={"P2": card}), proposal
 
 
 def lines(review: Review, width: int = 120) -> list[str]:

@@ -15,14 +15,13 @@ from navigator.model.models import Review
 from navigator.model.states import TaskState, Verdict
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
-from navigator.tui.deck import DeckScreen
 from navigator.tui.dialogs import NoteDialog, PickDialog
 from navigator.tui.keys import ACTIONS
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.screen import KeyBar
 from tests.journey.support import git, make_repository
 from tests.tui.conftest import AppMaker
-from tests.tui.driving import loaded, until
+from tests.tui.driving import loaded, type_at_once, until
 
 
 @pytest.fixture
@@ -60,7 +59,6 @@ async def test_chosen_read_and_fixed(
     async with app.run_test(size=(120, 36)) as pilot:
         await loaded(pilot)
         deck = app.screen
-        assert isinstance(deck, DeckScreen)
         await until(pilot, lambda: bool(deck.pane("projects").rows))
         bar = deck.query_one(KeyBar)
         assert "review existing work" not in str(bar.render())
@@ -69,7 +67,7 @@ async def test_chosen_read_and_fixed(
         assert "V review existing work" in str(bar.render()) and "a approve" not in str(bar.render())
         await pilot.press("V")
         await until(pilot, lambda: isinstance(app.screen, PickDialog), what="the choice")
-        await pilot.press(*"topic")
+        type_at_once(app, "topic")
         await pilot.press("enter")
         await until(pilot, lambda: bool(reader.tasks()), what="the task")
         (task,) = reader.tasks()
@@ -83,7 +81,6 @@ async def test_chosen_read_and_fixed(
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ReviewScreen) and app.screen.shown is not None)
         screen = app.screen
-        assert isinstance(screen, ReviewScreen)
         offered = [
             name
             for name in ("request_fix", "put_away", "approve")
@@ -101,7 +98,7 @@ async def test_chosen_read_and_fixed(
         )
         await pilot.press("x")
         await until(pilot, lambda: isinstance(app.screen, NoteDialog) and app.screen.ready, what="the note")
-        await pilot.press(*"More")
+        type_at_once(app, "More")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: len(reader.tasks()) == 2, what="the fix")
         assert [one.state for one in reader.tasks()] == [TaskState.DONE, TaskState.QUEUED]

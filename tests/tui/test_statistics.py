@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from itertools import product
@@ -78,8 +78,8 @@ def test_a_moment_is_written_as_the_store_does(since: str | datetime, text: str)
     assert utc_text(since) == text
 
 
-def test_no_line_is_wider_than_the_page(filled: StatePaths) -> None:
-    with closing(open_reader(filled.database)) as connection:
+def test_no_line_is_wider_than_the_page(state: StatePaths) -> None:
+    with closing(open_reader(state.database)) as connection:
         found = {page: page.read(Reader(connection), PageQuestion(by="kind")) for page in PAGES}
     for page, width in product(PAGES, (40, 110)):
         for line in page_lines(found[page], page.missing, width):
@@ -158,10 +158,3 @@ async def test_a_hostile_night_stays_text(make_app: AppMaker, empty_state: State
         lines = shown(await opened(pilot)).split("\n")
         assert any("<script>" in line for line in lines)
         assert not any(is_unsafe(line) for line in lines)
-
-
-def test_a_picture(make_app: AppMaker, snap_compare: Callable[..., bool]) -> None:
-    async def before(pilot: Pilot[Any]) -> None:
-        await opened(pilot)
-
-    assert snap_compare(make_app(), terminal_size=(80, 24), run_before=before)

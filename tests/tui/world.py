@@ -6,6 +6,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
@@ -261,8 +264,18 @@ def written(paths: StatePaths) -> Iterator[Maker]:
 
 def fill(paths: StatePaths) -> None:
     """A developer's day: history for the rates, what waits, what is in work, what ended today."""
-    with written(paths) as make:
-        _fill(make)
+    paths.database.touch(0o600)
+    paths.database.write_bytes(_filled())
+
+
+@cache
+def _filled() -> bytes:
+    """Its database, which takes a while."""
+    with TemporaryDirectory() as folder:
+        paths = StatePaths(Path(folder)).ensure()
+        with written(paths) as make:
+            _fill(make)
+        return paths.database.read_bytes()
 
 
 def _fill(make: Maker) -> None:

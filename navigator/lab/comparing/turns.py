@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from navigator.client.client import ModelClient
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
-from navigator.config.settings import ServerSettings, is_rehearsal
+from navigator.config.file import is_rehearsal
+from navigator.config.settings import ServerSettings
 from navigator.exam.queue import unstored_proposal, unstored_task
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource

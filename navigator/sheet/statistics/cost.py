@@ -9,16 +9,8 @@ from typing import Any
 from navigator.figures.intervals import ANECDOTAL_BELOW, Durations
 from navigator.figures.swaps import swap_stats
 from navigator.model.models import Swap
-from navigator.model.records import SwapTotals, WorkTotals, Yield
-from navigator.sheet.statistics.page import (
-    Column,
-    PageQuestion,
-    Row,
-    Table,
-    dash,
-    number,
-    percent,
-)
+from navigator.model.records import CallTotals, SwapTotals, WorkTotals, Yield
+from navigator.sheet.statistics.page import Column, PageQuestion, Row, Table, dash, number, percent
 from navigator.store.reads.reader import Reader
 
 _COST_COLUMNS = Column("per accepted"), Column("total")
@@ -62,15 +54,16 @@ class Cost:
         }
 
 
-def read_costs(reader: Reader, since: str, *, priced: bool = False) -> Cost:
-    """What the work from `since` on cost, and what came out of it; `priced` as in `CostReads.work_totals`."""
-    work = reader.work_totals(since, priced=priced)
+def read_costs(reader: Reader, since: str, work: Sequence[WorkTotals]) -> Cost:
+    """What the work from `since` on cost, and what came out of it."""
     return Cost(reader.work_yield(since), work, reader.swap_totals(since))
 
 
 def cost_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
-    """All that was spent, divided by what came out: on the whole, then tokens and seconds by who spent them."""
-    spent = read_costs(reader, question.since)
+    """All that was spent, divided by what came out: on the whole, then tokens and seconds by who spent them; what a swap costs,
+    by direction and phase; and how fast the models are."""
+    work, calls = reader.totals(question.since)
+    spent = read_costs(reader, question.since, work)
     made, swaps = spent.made, spent.swaps
 
     def row(label: str, total: float, digits: int = 0) -> Row:
@@ -119,6 +112,8 @@ def cost_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
         notes += (f"swaps made externally, whose seconds are not known: {swaps.unmeasured:,}",)
     timed = (*seconds, row("swaps", swaps.seconds, 1)) if some else ()
     yield Table("SECONDS", _COST_COLUMNS, timed, notes=notes)
+    yield swap_table(reader.swaps(since=question.since))
+    yield throughput_table(calls)
 
 
 # Swaps
@@ -165,20 +160,14 @@ def swap_table(swaps: Sequence[Swap]) -> Table:
     )
 
 
-def swap_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
-    """What a swap costs, by direction and phase."""
-    yield swap_table(reader.swaps(since=question.since))
-
-
 _SPEED_COLUMNS = (
     *(Column(name) for name in ("tok/s", "per stream", "streams", "calls", "failed", "cached")),
     Column("tokens out", wide=True),
 )
 
 
-def throughput_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
+def throughput_table(found: Sequence[CallTotals]) -> Table:
     """Tokens per second by role and model, as the client measured them."""
-    found = reader.call_totals(question.since)
     rows = tuple(
         Row(
             f"{row.role.value}  {row.model}",
@@ -196,4 +185,4 @@ def throughput_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]
     )
     about = "measured by the client, including the wait for the first token"
     data: list[dict[str, Any]] = [row.model_dump(mode="json") for row in found]
-    yield Table("THROUGHPUT", _SPEED_COLUMNS, rows, about=about, name="throughput", data=data)
+    return Table("THROUGHPUT", _SPEED_COLUMNS, rows, about=about, name="throughput", data=data)

@@ -10,19 +10,9 @@ from collections.abc import Iterator
 
 from navigator.figures.exam import CANNOT_TELL, WORTH_IT, ExamScore, worth_words
 from navigator.figures.intervals import ANECDOTAL_BELOW
-from navigator.sheet.statistics.cost import Cost, cost_tables, read_costs, swap_tables, throughput_tables
-from navigator.sheet.statistics.page import (
-    PageQuestion,
-    StatisticsPage,
-    Table,
-    declared,
-    percent,
-)
-from navigator.sheet.statistics.reviewer import (
-    exam_tables,
-    rate_tables,
-    scores,
-)
+from navigator.sheet.statistics.cost import Cost, cost_tables, read_costs
+from navigator.sheet.statistics.page import PageQuestion, StatisticsPage, Table, declared, percent
+from navigator.sheet.statistics.reviewer import exam_tables, rate_tables, scores
 from navigator.store.reads.reader import Reader
 
 _OFTEN = 0.5
@@ -68,7 +58,7 @@ def _time(seconds: float) -> str:
 def summary_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     """The answers; none to see where nothing was counted at all."""
     score = next(iter(scores(reader)), None)
-    spent = read_costs(reader, question.since, priced=True)
+    spent = read_costs(reader, question.since, reader.priced(question.since))
     counted = score is not None or spent.made.proposals or spent.work or spent.swaps.n
     for name, title, answer in (
         ("worth", "IS THE REVIEWER WORTH IT?", worth(score)),
@@ -89,7 +79,7 @@ REVIEWER = StatisticsPage(
     "No first-round verdict yet. The revise rate appears once the reviewer has reviewed proposals.",
     (rate_tables, exam_tables, declared("reviewer")),
 )
-COST = StatisticsPage("cost", "Cost", "No model called yet.", (cost_tables, swap_tables, throughput_tables))
+COST = StatisticsPage("cost", "Cost", "No model called yet.", (cost_tables,))
 
 PAGES = (
     SUMMARY,

@@ -32,10 +32,11 @@ from navigator.model.states import (
     waits_for_developer,
 )
 from navigator.store.database import translated
-from navigator.store.reads.queries import LINKED, MET, Queries, database_of
+from navigator.store.reads.queries import LINKED, MET, Queries, conditions, database_of
 from navigator.store.schema import WORLD, DamagedRow
 
-_CHUNK = 500
+_TEXT = 70
+"""Characters of a task's first line."""
 
 
 def _newest_verdict(role: Role, proposal: str = "a.id", order: str = "DESC", besides: str = "") -> str:
@@ -87,6 +88,7 @@ class Card(NamedTuple):
     A named tuple: a frozen dataclass of as many fields takes four times as long to make.
 
     Attributes:
+        text: the beginning of its first line, as `_TEXT` says.
         title: the proposal's, or the task's first line.
         after: the tasks that it comes after.
         waits: those that still hold it up, with their states.
@@ -174,6 +176,7 @@ class Card(NamedTuple):
     newer: str = ""
     waits_for: str = ""
     rival: str = ""
+    text: str = ""
 
     @property
     def id(self) -> str:
@@ -239,6 +242,11 @@ class CardReads(Queries):
         rows = self._all(f"{_CARDS} WHERE p.removed = 0 AND t.id IN ({live}) ORDER BY t.id", since)
         return _made(rows)
 
+    def cards_in(self, states: Collection[TaskState] | None, project: str | None) -> list[Card]:
+        """Every task, or those in some states or of one project, in the order they were given."""
+        tests, values = conditions("t", states, project)
+        return _made(self._all(f"{_CARDS}{tests} ORDER BY t.id", *values))
+
     def waiting_since(self) -> list[str]:
         """Since when (UTC) each task that waits for the developer does, without reading more of it."""
         found = self._all(
@@ -254,7 +262,8 @@ class CardReads(Queries):
     def cards_of(self, tasks: Iterable[str], *, removed: bool = False) -> list[Card]:
         """The cards of these tasks, whatever their state; with `removed` also those of removed projects."""
         numbers = sorted({number_of(identifier, "T") for identifier in tasks})
-        return self._cards_in(f"{_CARDS} WHERE {'' if removed else 'p.removed = 0 AND '}t.id", numbers)
+        sql = f"{_CARDS} WHERE {'' if removed else 'p.removed = 0 AND '}t.id"
+        return _made(list(self._among(sql, numbers)))
 
     def cards_about(self, proposals: Iterable[str]) -> list[Card]:
         """The cards of these proposals, in their order; also of earlier ones, and of removed projects.
@@ -264,19 +273,12 @@ class CardReads(Queries):
         """
         wanted = [number_of(identifier, "P") for identifier in proposals]
         sql = _CARDS.replace(_NEWEST, "JOIN proposals a ON a.task_id = t.id")
-        found = {card.proposal: card for card in self._cards_in(f"{sql} WHERE a.id", sorted(set(wanted)))}
+        rows = list(self._among(f"{sql} WHERE a.id", sorted(set(wanted))))
+        found = {card.proposal: card for card in _made(rows)}
         names = [proposal_id(number) for number in wanted]
         if unknown := [name for name in names if name not in found]:
             raise NotFound(f"There is no proposal {unknown[0]}.", hint="`navigator proposals` lists them.")
         return [found[name] for name in names]
-
-    def _cards_in(self, sql: str, numbers: Sequence[int]) -> list[Card]:
-        made: list[Card] = []
-        for start in range(0, len(numbers), _CHUNK):
-            chunk = numbers[start : start + _CHUNK]
-            marks = ", ".join("?" * len(chunk))
-            made.extend(_made(self._all(f"{sql} IN ({marks})", *chunk)))
-        return made
 
     def data_version(self) -> int:
         """A number that changes when another connection has committed."""
@@ -331,6 +333,7 @@ def _readers() -> dict[str, tuple[str, Callable[[Any], Any]]]:
     return made | {
         **{name: (name, task_id) for name in ("task", "variant_of")},
         **{name: (name, proposal_id) for name in ("proposal", "parent")},
+        "text": ("text", _beginning),
         "waits": ("waits", _held_up_by),
         "blocking": ("found", _blocking),
         "failed": ("checks", _failed),
@@ -339,6 +342,10 @@ def _readers() -> dict[str, tuple[str, Callable[[Any], Any]]]:
         "confirm": ("policy", partial(_policy, action=PolicyAction.CONFIRM)),
         "refused": ("policy", partial(_policy, action=PolicyAction.REFUSE)),
     }
+
+
+def _beginning(text: str) -> str:
+    return "".join(text[:_TEXT].splitlines()[:1])
 
 
 @lru_cache(maxsize=256)
@@ -430,6 +437,19 @@ class GlanceReads(CardReads):
         if not found:
             return "", {}
         return found[0]["at"], self._read(found[0]["data"], dict, f"{found[0]['seq']} of events")
+
+    def places(self) -> list[tuple[int, str, str]]:
+        """Number, name and path of every project, by name."""
+        found = self._all("SELECT id, name, path FROM projects WHERE removed = 0 ORDER BY name, id")
+        return [(row["id"], row["name"], row["path"]) for row in found]
+
+    def bases_waiting(self) -> list[tuple[int, str, str, str]]:
+        """Of what waits for approval: the project's number and path, the base of its own, and the one that new work has."""
+        found = self._all(
+            "SELECT DISTINCT p.id, p.path, t.base, coalesce(nullif(t.base, ''), p.base) FROM tasks t"
+            " JOIN projects p ON p.id = t.project_id WHERE t.state = 'awaiting_approval' AND p.removed = 0"
+        )
+        return [tuple(row) for row in found]
 
     def last_seq(self) -> int:
         """The newest event's number, 0 when nothing happened yet."""

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from sqlite3 import Row
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from navigator.model.errors import NotFound
 from navigator.model.ids import TaskId, number_of, task_id
 from navigator.model.json_text import read_json
 from navigator.model.models import Event, Model, Proposal, Review, Uncertainty, Usage, seconds_of
 from navigator.model.records import AgentTurn
-from navigator.model.snapshot import TaskView
 from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN, Queries
 from navigator.store.reads.statistics import ReproductionReads
 from navigator.store.schema import from_row, from_rows, unpacked
+
+if TYPE_CHECKING:
+    from navigator.model.snapshot import TaskView
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +65,25 @@ _DOUBT = (
 
 
 @lru_cache(maxsize=4096)
-def _task_view(row: Row, writer: Role) -> TaskView:
+def _task_view(row: tuple[Any, ...], writer: Role) -> TaskView:
+    from navigator.model.snapshot import TaskView  # late: only the scheduler asks, and it is much to make
+
+    number, project, state, priority, round, files, updated, kind, _, _, group, proved, asked, doubt = row
     return TaskView(
-        id=task_id(row["id"]),
-        project_id=row["project_id"],
-        state=TaskState(row["state"]),
-        priority=row["priority"],
-        order=row["id"],
-        round=row["round"],
-        since=seconds_of(row["updated"]),
-        files=frozenset(read_json(row["files"])),
-        kind=TaskKind(row["kind"]),
+        id=task_id(number),
+        project_id=project,
+        state=TaskState(state),
+        priority=priority,
+        order=number,
+        round=round,
+        since=seconds_of(updated),
+        files=frozenset(read_json(files)),
+        kind=TaskKind(kind),
         writer=writer,
-        reviewed=bool(row["reviewed"]),
-        escalated=bool(row["escalated"]),
-        group=task_id(row["variant_of"]) if row["variant_of"] else "",
-        doubt=row["doubt"],
+        reviewed=bool(proved),
+        escalated=bool(asked),
+        group=task_id(group) if group else "",
+        doubt=doubt,
     )
 
 
@@ -104,8 +108,9 @@ class LoopReads(ReproductionReads):
             *(state.value for state in states),
         )
         roles = cache(lambda kind, complexity: writer(TaskKind(kind), Complexity(complexity)))
+        # As tuples: where rows are compared, the names of their columns are compared too.
         return [
-            _task_view(row, Role(row["wrote"]) if row["wrote"] else roles(row["kind"], row["complexity"]))
+            _task_view(tuple(row), Role(row["wrote"] or roles(row["kind"], row["complexity"])))
             for row in found
         ]
 

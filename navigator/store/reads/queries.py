@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from navigator.model.ids import number_of
-from navigator.model.states import Role
+from navigator.model.states import ProposalState, Role, TaskState
 from navigator.store.database import translated
 from navigator.store.schema import DamagedRow, clean, from_rows
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 _M = TypeVar("_M", bound="BaseModel")
+
+_CHUNK = 500
+"""Ids in one IN list; SQLite's limit of variables is 999 in old builds."""
 
 WRITTEN = "purpose NOT LIKE 'review%' AND purpose NOT IN ('final', 'reproduce')"
 """A test on `calls`: what was asked for was a task's own text, not a review of one."""
@@ -69,6 +72,12 @@ class Queries:
         except UnicodeDecodeError as error:
             raise translated(DamagedRow("a text cannot be read"), database_of(self._connection)) from error
 
+    def _among(self, sql: str, ids: Sequence[int], rest: str = "") -> Iterator[sqlite3.Row]:
+        """The rows of a query that ends with the name of a column, for all of whose values there are."""
+        for start in range(0, len(ids), _CHUNK):
+            chunk = ids[start : start + _CHUNK]
+            yield from self._all(f"{sql} IN ({', '.join('?' * len(chunk))}){rest}", *chunk)
+
     def _models(self, model: type[_M], sql: str, *values: Any) -> list[_M]:
         """A model from each row."""
         return from_rows(model, self._all(sql, *values))
@@ -99,3 +108,18 @@ def database_of(connection: sqlite3.Connection) -> Path:
 def limited(limit: int | None) -> str:
     """The LIMIT clause, or nothing."""
     return "" if limit is None else f" LIMIT {int(limit)}"
+
+
+def conditions(
+    alias: str, states: Collection[TaskState] | Collection[ProposalState] | None, project: str | int | None
+) -> tuple[str, list[Any]]:
+    """The WHERE clause, or nothing, for some states of a table and a project (its name or number), and its values."""
+    tests: list[str] = []
+    values: list[Any] = []
+    if states is not None:
+        tests.append(f"{alias}.state IN ({', '.join('?' * len(states))})")
+        values.extend(state.value for state in states)
+    if project is not None:
+        tests.append("t.project_id = ?" if isinstance(project, int) else "p.name = ?")
+        values.append(project)
+    return (f" WHERE {' AND '.join(tests)}" if tests else ""), values

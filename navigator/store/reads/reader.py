@@ -31,12 +31,9 @@ from navigator.store.reads.cards import GlanceReads
 from navigator.store.reads.exam import ExamReads, Precedent, PrecedentReads
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import AgentReads, LoopReads
-from navigator.store.reads.queries import limited
+from navigator.store.reads.queries import conditions, limited
 from navigator.store.reads.statistics import CostReads, OutcomeReads, StatisticsReads
 from navigator.store.schema import decoded, from_row, tables, unpacked
-
-_CHUNK = 500
-"""Ids in one IN list; SQLite's limit of variables is 999 in old builds."""
 
 _TASKS = "SELECT t.*, p.name AS project FROM tasks t JOIN projects p ON p.id = t.project_id"
 _PROPOSALS = (
@@ -113,7 +110,7 @@ class Reader(
         limit: int | None = None,
     ) -> list[Task]:
         """Tasks in the order they were given: of some states, of a project (its name or number), or the first few."""
-        tests, values = _conditions("t", states, project)
+        tests, values = conditions("t", states, project)
         return self._models(Task, f"{_TASKS}{tests} ORDER BY t.id{limited(limit)}", *values)
 
     def task(self, identifier: str) -> Task:
@@ -193,7 +190,7 @@ class Reader(
         task_id: str | None = None,
     ) -> list[Proposal]:
         """Proposals with their newest reviews, decision and newest landing, in the order they were made."""
-        tests, values = _conditions("a", states, project)
+        tests, values = conditions("a", states, project)
         if task_id is not None:
             tests += f"{' AND' if tests else ' WHERE'} a.task_id = ?"
             values.append(number_of(task_id, "T"))
@@ -262,15 +259,8 @@ class Reader(
     def _newest(
         self, table: str, ids: list[int], extra: str = "", by: tuple[str, ...] = ("proposal_id",)
     ) -> dict[tuple[Any, ...], sqlite3.Row]:
-        newest: dict[tuple[Any, ...], sqlite3.Row] = {}
-        for start in range(0, len(ids), _CHUNK):
-            chunk = ids[start : start + _CHUNK]
-            marks = ", ".join("?" * len(chunk))
-            found = self._all(
-                f"SELECT * FROM {table} WHERE proposal_id IN ({marks}){extra} ORDER BY id", *chunk
-            )
-            newest.update((tuple(row[name] for name in by), row) for row in found)
-        return newest
+        found = self._among(f"SELECT * FROM {table} WHERE proposal_id", ids, f"{extra} ORDER BY id")
+        return {tuple(row[name] for name in by): row for row in found}
 
     def open_proposal(self, task_id: str) -> Proposal:
         """The one open proposal of a task.
@@ -292,13 +282,6 @@ class Reader(
             found.setdefault(row["project_id"], {})[row["state"]] = row["n"]
         return found
 
-    def bases_waiting(self) -> list[tuple[int, str]]:
-        """The projects of the tasks that wait for a decision, each with every base of its own that such a task has."""
-        found = self._all(
-            "SELECT DISTINCT project_id, base FROM tasks WHERE state = ?", TaskState.AWAITING_APPROVAL
-        )
-        return [(row["project_id"], row["base"]) for row in found]
-
     def export_rows(self, table: str) -> Iterator[dict[str, Any]]:
         """Every row of one of `schema.tables()` as JSON data, one at a time.
 
@@ -317,17 +300,3 @@ class Reader(
             if table == "calls" and values["answer"] is not None:
                 values["answer"] = unpacked(values["answer"])
             yield values
-
-
-def _conditions(
-    alias: str, states: Collection[TaskState] | Collection[ProposalState] | None, project: str | int | None
-) -> tuple[str, list[Any]]:
-    tests: list[str] = []
-    values: list[Any] = []
-    if states is not None:
-        tests.append(f"{alias}.state IN ({', '.join('?' * len(states))})")
-        values.extend(state.value for state in states)
-    if project is not None:
-        tests.append("t.project_id = ?" if isinstance(project, int) else "p.name = ?")
-        values.append(project)
-    return (f" WHERE {' AND '.join(tests)}" if tests else ""), values

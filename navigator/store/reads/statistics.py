@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -26,7 +26,7 @@ from navigator.model.records import (
 )
 from navigator.model.states import Judgement
 from navigator.store.reads.queries import COUNTED, Queries
-from navigator.store.schema import from_row
+from navigator.store.schema import from_row, from_rows
 
 _COLUMNS = {
     "writer_model": "a.model",
@@ -88,8 +88,7 @@ class VerdictReads(Queries):
         return self._models(
             VerdictCount,
             f'SELECT {_GROUPS[ALIASES.get(by, by)]} AS "group",'
-            f" {_VERSIONS}, r.verdict, r.stated_verdict,"
-            f" r.self_review, count(*) AS n FROM proposals a INDEXED BY proposals_task"
+            f" {_VERSIONS}, r.verdict, r.stated_verdict, r.self_review, count(*) AS n FROM proposals a INDEXED BY proposals_task"
             f"{tasks if by in ('kind', 'complexity', 'project') else ''}{_EVERY_FIRST}"
             " GROUP BY 8, 9, 6, 3, 10, 1, 2, 4, 5, 7",  # what differs most first: less to compare
             since,
@@ -122,7 +121,6 @@ class VerdictReads(Queries):
 
 # Reading the tests that were to prove findings.
 
-_CHUNK = 500
 _Row = TypeVar("_Row", Reproduction, Judged)
 
 
@@ -208,11 +206,8 @@ class ReproductionReads(Queries):
     ) -> dict[int, dict[int, _Row]]:
         """The rows of a table about findings, by review and by the finding's place in it."""
         found: dict[int, dict[int, _Row]] = defaultdict(dict)
-        for start in range(0, len(reviews), _CHUNK):
-            chunk = reviews[start : start + _CHUNK]
-            marks = ", ".join("?" * len(chunk))
-            for row in self._all(f"SELECT * FROM {table} WHERE review_id IN ({marks})", *chunk):
-                found[row["review_id"]][row["finding"]] = from_row(model, row)
+        for row in self._among(f"SELECT * FROM {table} WHERE review_id", reviews):
+            found[row["review_id"]][row["finding"]] = from_row(model, row)
         return found
 
 
@@ -228,23 +223,14 @@ _BATCH = (
 """Whether a call is the work that a batch is made of: a change written, or a review. A look is part of the one it leads to."""
 
 _TOKENS = ", ".join(f"sum({kind}_tokens) AS {kind}_tokens" for kind in ("prompt", "completion", "cached"))
-_PRICED = ("prompt_tokens", "completion_tokens", "busy")
-_TIMED = (*_PRICED, "cached_tokens", "seconds")
+_CALLS = (
+    f"SELECT role, model, purpose, outcome, count(*) AS calls, {_TOKENS}, sum(seconds) AS seconds,"
+    " sum(busy) AS busy_seconds, max(ended) AS newest FROM calls WHERE ended >= ? GROUP BY 1, 2, 3, 4"
+)
+"""Ended calls, summed in the order of an index; the few rows of it are then summed as a statistic wants them."""
 
-
-def _calls(summed: Iterable[str], more: str = "") -> str:
-    """Ended calls, summed in the order of an index; the few rows of it are then summed as a statistic wants them. Every sum
-    takes as long as a tenth of the whole."""
-    sums = "".join(f", sum({column}) AS {column}" for column in summed)
-    counted = f"SELECT role, model, purpose, outcome, count(*) AS calls{sums}{more}"
-    return f"{counted} FROM calls WHERE ended >= ? GROUP BY 1, 2, 3, 4"
-
-
-_SUMS = (
-    f"SELECT role, model, sum(calls) AS calls, sum(calls * NOT {_ANSWERED}) AS failed, {_TOKENS},"
-    " sum(seconds) AS seconds, round(sum(busy), 3) AS busy_seconds, max(newest) AS newest,"
-    f" sum(calls * ({_BATCH} AND {_WRITTEN})) AS batch_calls, sum({_BATCH} * completion_tokens) AS batch_tokens"
-    f" FROM ({_calls(_TIMED, ', max(ended) AS newest')}) WHERE {COUNTED} GROUP BY 1, 2 ORDER BY 1, 2"
+_SPENT = (
+    f"sum(calls) AS calls, {_TOKENS}, sum(seconds) AS seconds, round(sum(busy_seconds), 3) AS busy_seconds"
 )
 
 
@@ -254,10 +240,6 @@ class StatisticsReads(VerdictReads):
     def summed(self, sql: str, since: str) -> list[tuple[Any, ...]]:
         """The rows of a declared statistic, whose `?1` is `since`."""
         return [tuple(row) for row in self._all(sql, *[since] * ("?1" in sql))]
-
-    def call_totals(self, since: str = "") -> list[CallTotals]:
-        """Sums over ended calls by role and model."""
-        return self._models(CallTotals, _SUMS, since)
 
 
 # Sums of what work took, made by the database.
@@ -269,12 +251,28 @@ _WORK = (
     " WHEN purpose >= 'review' AND purpose < 'reviex' THEN 'review' ELSE 'write' END"
 )
 
+_TOTALS = (
+    f"WITH c AS MATERIALIZED ({_CALLS})"
+    f" SELECT role, {_WORK} AS work, '' AS model, {_SPENT}, sum(calls * (outcome = 'lost')) AS lost, 0 AS failed,"
+    " '' AS newest, 0 AS batch_calls, 0 AS batch_tokens FROM c GROUP BY 1, 2"
+    f" UNION ALL SELECT role, '', model, {_SPENT}, 0, sum(calls * NOT {_ANSWERED}), max(newest),"
+    f" sum(calls * ({_BATCH} AND {_WRITTEN})), sum({_BATCH} * completion_tokens) FROM c WHERE {COUNTED} GROUP BY 1, 3"
+    " ORDER BY 1, 2 DESC, 3"
+)
+
+_PAID = "sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens"
+_PRICED = (
+    f"SELECT role, {_WORK} AS work, sum(calls) AS calls, {_PAID}, round(sum(busy), 3) AS busy_seconds FROM"
+    f" (SELECT role, model, purpose, outcome, count(*) AS calls, {_PAID}, sum(busy) AS busy FROM calls WHERE ended >= ?"
+    " GROUP BY 1, 2, 3, 4) GROUP BY 1, 2 ORDER BY 1, 2 DESC"
+)
+"""As the first of `_TOTALS`, without what a price is not made of: each sum takes as long as a tenth of the whole."""
+
 _YIELD = (
     "SELECT (SELECT count(*) FROM decisions NOT INDEXED WHERE withdrawn = 0 AND kind = 'approve' AND at >= ?"
     " AND proposal_id NOT IN (SELECT proposal_id FROM landings WHERE state = 'undone')"
     " AND proposal_id NOT IN (SELECT parent FROM proposals WHERE parent IS NOT NULL)) AS accepted,"
-    " (SELECT count(*) FROM proposals WHERE parent IS NULL AND way <> 'existing' AND created >= ?)"
-    " AS proposals,"
+    " (SELECT count(*) FROM proposals WHERE parent IS NULL AND way <> 'existing' AND created >= ?) AS proposals,"
     " (SELECT count(*) FROM reviews WHERE role = 'reviewer' AND at >= ?) AS reviews"
 )
 
@@ -282,21 +280,23 @@ _YIELD = (
 class CostReads(Queries):
     """Sums over one connection."""
 
-    def work_totals(self, since: str = "", *, priced: bool = False) -> list[WorkTotals]:
-        """Ended calls by role and kind of work.
+    def totals(self, since: str = "") -> tuple[list[WorkTotals], list[CallTotals]]:
+        """Sums over ended calls by role and kind of work, and by role and model."""
+        found = self._all(_TOTALS, since)
+        by_work, by_model = ([row for row in found if bool(row["work"]) is one] for one in (True, False))
+        return from_rows(WorkTotals, by_work), from_rows(CallTotals, by_model)
 
-        Args:
-            priced: only what a price is made of is summed: tokens read and written, and the time in which a model worked.
-        """
-        columns = _PRICED if priced else _TIMED
-        sums = [f"sum({column}) AS {column}" for column in columns if column != "busy"]
-        return self._models(
-            WorkTotals,
-            f"SELECT role, {_WORK} AS work, sum(calls) AS calls, sum(calls * (outcome = 'lost')) AS lost,"
-            f" {', '.join(sums)}, round(sum(busy), 3) AS busy_seconds FROM ({_calls(columns)})"
-            " GROUP BY 1, 2 ORDER BY 1, 2 DESC",
-            since,
-        )
+    def work_totals(self, since: str = "") -> list[WorkTotals]:
+        """Ended calls by role and kind of work."""
+        return self.totals(since)[0]
+
+    def call_totals(self, since: str = "") -> list[CallTotals]:
+        """Sums over ended calls by role and model."""
+        return self.totals(since)[1]
+
+    def priced(self, since: str = "") -> list[WorkTotals]:
+        """What `work_totals` has for a price: tokens read and written, and the seconds in which a model worked."""
+        return self._models(WorkTotals, _PRICED, since)
 
     def swap_totals(self, since: str = "") -> SwapTotals:
         """Swaps: how many, and how long they took."""
@@ -393,7 +393,7 @@ class MetricReads(Queries):
         """Tokens by role and kind. Cached ones are among those of the prompts."""
         return [
             ((row["role"], kind), float(row[f"{kind}_tokens"]))
-            for row in self._all(f"SELECT role, {_TOKENS} FROM ({_calls(_TIMED)}) GROUP BY 1", "")
+            for row in self._all(f"SELECT role, {_TOKENS} FROM ({_CALLS}) GROUP BY 1", "")
             for kind in ("prompt", "completion", "cached")
         ]
 

@@ -177,7 +177,7 @@ class Trees:
                         f"The proposed changes of {project.name} are not in the state folder.",
                         hint="Was it copied without its private/ folder?",
                     )
-                self._opened[project.id] = PrivateRepo.open(self._root, project)
+                self._opened[project.id] = PrivateRepo.to_read(self._root, project)
             return self._opened[project.id]
 
 
