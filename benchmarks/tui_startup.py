@@ -3,7 +3,8 @@
     python benchmarks/tui_startup.py [--tiny | --full] [ROUNDS]
 
 Each start is a process of its own on a pseudo-terminal, turn by turn; the time runs from the start of the process until
-a word of the screen reaches the terminal. Medians and their ratio. Aim: at most 1.5 times.
+a word of the screen reaches the terminal. Medians and their ratios. Aim: at most 1.3 times, with the rows of the store 1.6
+times. Modules are compiled in the uncounted round, as they are where Navigator is installed.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ def fill(folder: Path) -> None:
 
 def main() -> None:
     sys.path.insert(0, str(Path(__file__).parent.parent))
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else Navigator alone would be compiled with each start
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
     with tempfile.TemporaryDirectory() as folder:
         fill(Path(folder))
@@ -94,8 +96,8 @@ def main() -> None:
     bare, painted, filled = (statistics.median(times) for times in zip(*pairs, strict=True))
     print(f"first paint, median of {rounds}, ms")
     print(f"  bare Textual app, five widgets   {1000 * bare:7.0f}")
-    print(f"  Navigator, the deck              {1000 * painted:7.0f}   {painted / bare:5.2f}×   aim ≤ 1.5×")
-    print(f"  Navigator, the store's rows      {1000 * filled:7.0f}   {filled / bare:5.2f}×")
+    print(f"  Navigator, the deck              {1000 * painted:7.0f}   {painted / bare:5.2f}×   aim ≤ 1.3×")
+    print(f"  Navigator, the store's rows      {1000 * filled:7.0f}   {filled / bare:5.2f}×   aim ≤ 1.6×")
 
 
 if __name__ == "__main__":

@@ -12,15 +12,7 @@ from navigator.journey.change import open_variants, put_away_others
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Landing, Project, Proposal, utc_now
 from navigator.model.states import DecisionKind, LandingState
-from navigator.sheet.marks import (
-    NEVER,
-    Kind,
-    marks,
-    named_once,
-    to_confirm,
-    unconfirmed,
-    with_others,
-)
+from navigator.sheet.marks import NEVER, Kind, marks, named_once, to_confirm, unconfirmed, with_others
 from navigator.sheet.waiting import tips
 
 if TYPE_CHECKING:

@@ -13,17 +13,8 @@ from navigator.actions.deciding import TreePin, not_waiting, require_tree
 from navigator.journey import change
 from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict, NavigatorError
-from navigator.model.models import (
-    AppliedEdit,
-    PolicyItem,
-    Proposal,
-    Task,
-    Usage,
-)
-from navigator.model.states import (
-    PolicyAction,
-    Rung,
-)
+from navigator.model.models import AppliedEdit, PolicyItem, Proposal, Task, Usage
+from navigator.model.states import PolicyAction, Rung
 from navigator.model.text import cut_title
 from navigator.sheet.parts import part_name, part_note, remember_part_base
 

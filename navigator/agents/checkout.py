@@ -19,15 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from navigator.agents.acp import AgentFailed
-from navigator.config.guarded import (
-    FOLDER,
-    NotPlain,
-    holding,
-    kind_of,
-    read_with_mode,
-    walk,
-    write_file,
-)
+from navigator.config.guarded import FOLDER, NotPlain, holding, kind_of, read_with_mode, walk, write_file
 from navigator.edits.overlay import MAX_RESULT
 from navigator.git.diffs import path_bytes, path_text
 from navigator.git.private import FileChange

@@ -11,14 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from navigator.client.errors import (
-    Aborted,
-    BadAnswer,
-    CutByLength,
-    ServingError,
-    StreamCut,
-    error_for_status,
-)
+from navigator.client.errors import Aborted, BadAnswer, CutByLength, ServingError, StreamCut, error_for_status
 from navigator.model.json_text import read_json
 from navigator.model.models import Uncertainty, Usage
 from navigator.model.text import safe_line

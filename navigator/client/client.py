@@ -13,13 +13,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from navigator.client.assemble import (
-    DONE,
-    Assembly,
-    RetryPolicy,
-    SSEOverflow,
-    SSEParser,
-)
+from navigator.client.assemble import DONE, Assembly, RetryPolicy, SSEOverflow, SSEParser
 from navigator.client.body import (
     ChatAnswer,
     ChatRequest,

@@ -96,51 +96,41 @@ def write_new(path: Path, data: bytes) -> None:
     write_whole(path, data, 0o666 & ~mask)
 
 
+class _Below:
+    """A name in a state folder."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, paths: StatePaths, _: object) -> Path:
+        return paths.root / self._name
+
+
 @dataclass(frozen=True, slots=True)
 class StatePaths:
-    """The names inside one state folder."""
+    """The names inside one state folder.
+
+    Attributes:
+        database: the SQLite database.
+        lock: the file whose kernel lock says who may write.
+        log: the conductor's log.
+        private: the private bare repositories, one a project.
+        backups: copies of the database.
+        agents: folders of coding agents' runs.
+        rehearsal: sample repositories and logs of the embedded stand-in.
+        commits: where commit hooks note commits: a folder for each project, in it an empty file named by each commit.
+    """
 
     root: Path
 
-    @property
-    def database(self) -> Path:
-        """The SQLite database."""
-        return self.root / "navigator.db"
-
-    @property
-    def lock(self) -> Path:
-        """The file whose kernel lock says who may write."""
-        return self.root / "conductor.lock"
-
-    @property
-    def log(self) -> Path:
-        """The conductor's log."""
-        return self.root / "navigator.log"
-
-    @property
-    def private(self) -> Path:
-        """The private bare repositories, one a project."""
-        return self.root / "private"
-
-    @property
-    def backups(self) -> Path:
-        """Copies of the database."""
-        return self.root / "backups"
-
-    @property
-    def agents(self) -> Path:
-        """Folders of coding agents' runs."""
-        return self.root / "agents"
-
-    @property
-    def rehearsal(self) -> Path:
-        """Sample repositories and logs of the embedded stand-in."""
-        return self.root / "rehearsal"
-
-    @property
-    def commits(self) -> Path:
-        """Where commit hooks note commits: a folder for each project, in it an empty file named by each commit."""
-        return self.root / "commits"
+    database = _Below("navigator.db")
+    lock = _Below("conductor.lock")
+    log = _Below("navigator.log")
+    private = _Below("private")
+    backups = _Below("backups")
+    agents = _Below("agents")
+    rehearsal = _Below("rehearsal")
+    commits = _Below("commits")
 
     @property
     def socket(self) -> Path:

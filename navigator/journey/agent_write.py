@@ -8,7 +8,6 @@ judged and not made again, and a model that answered is not asked again.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -51,8 +50,6 @@ from navigator.sandbox.probe import probe
 from navigator.sandbox.suite import prepare
 from navigator.store.database import require_space
 from navigator.store.errors import StoreError
-
-log = logging.getLogger(__name__)
 
 REPAIRS = 2
 """Prompts after the first in one run, for a change that cannot be taken."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -34,8 +33,6 @@ from navigator.sandbox.facts import read_test
 from navigator.sandbox.one_test import FileReading, NoRunner, OneCommand, one_command
 from navigator.sandbox.probe import probe
 from navigator.store.reads.statistics import HeldTest
-
-log = logging.getLogger(__name__)
 
 TEST_TOKENS = 1_500
 """max_tokens of a test: one file that asserts one thing."""

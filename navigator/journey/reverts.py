@@ -12,14 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
-from navigator.git.facts import (
-    NoCommit,
-    NotARepository,
-    RepoFacts,
-    read_facts,
-    require_same,
-    resolve_base,
-)
+from navigator.git.facts import NoCommit, NotARepository, RepoFacts, read_facts, require_same, resolve_base
 from navigator.git.reverts import LandedAs, Seen, look_for_reverts
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import NavigatorError

@@ -13,12 +13,7 @@ from navigator.client.body import same_base
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.config.settings import ServerSettings
 from navigator.journey import change
-from navigator.journey.calls import (
-    FAILED_CALLS_A_ROUND,
-    call_model,
-    is_requests_fault,
-    is_tasks_fault,
-)
+from navigator.journey.calls import FAILED_CALLS_A_ROUND, call_model, is_requests_fault, is_tasks_fault
 from navigator.journey.dependencies import Dependencies, Prompting
 from navigator.journey.looking import look_first
 from navigator.journey.reviewing.answer import RawReview, UnreadableReview, read_review, review_schema

@@ -7,45 +7,23 @@ while the generator is resident. Every answer is stored before it is judged: a r
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter
 
 from navigator.edits.parser import parse_answer
 from navigator.journey import change
 from navigator.journey.calls import Message, ask
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.drafting import (
-    POLICY_CODE,
-    NotApplied,
-    Outcome,
-    act_on,
-    draft,
-)
+from navigator.journey.drafting import POLICY_CODE, NotApplied, Outcome, act_on, draft
 from navigator.journey.looking import ask_looking, restore_looks
 from navigator.journey.prompts.blocks import data_block
 from navigator.journey.prompts.material import Material, findings_block, gather, worth_sending
-from navigator.journey.testing import (
-    TESTS_FAILED,
-    check_existing,
-    check_part,
-    tests_of,
-    try_proposal,
-)
+from navigator.journey.testing import TESTS_FAILED, check_existing, check_part, tests_of, try_proposal
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Task
-from navigator.model.states import (
-    EITHER_KINDS,
-    REPORT_KINDS,
-    EditCode,
-    Role,
-    TaskKind,
-    TaskState,
-)
+from navigator.model.states import EITHER_KINDS, REPORT_KINDS, EditCode, Role, TaskKind, TaskState
 from navigator.model.text import safe_line
 from navigator.store.database import require_space
 from navigator.store.errors import StoreError
-
-log = logging.getLogger(__name__)
 
 REPAIRS_A_FILE = 2
 WHOLE_FILE_LINES = 400

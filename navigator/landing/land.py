@@ -15,13 +15,7 @@ from typing import Literal
 
 from navigator.checks.policy import check_paths, check_policy
 from navigator.git.diffs import ABSENT, RawChange, parse_raw
-from navigator.git.facts import (
-    RepoFacts,
-    RepositoryError,
-    checked_out_branches,
-    require_same,
-    resolve_base,
-)
+from navigator.git.facts import RepoFacts, RepositoryError, checked_out_branches, require_same, resolve_base
 from navigator.git.private import PathRefused, PrivateRepo
 from navigator.git.runner import Git, GitError, Person, person_environment
 from navigator.git.snapshot import not_committed_yet

@@ -22,13 +22,7 @@ from navigator.sandbox.binds import digest_of
 from navigator.sandbox.folders import UnsafeTree, remove, write_out
 from navigator.sandbox.names import failing_tests, none_ran, passed_count, plain
 from navigator.sandbox.probe import Sandbox
-from navigator.sandbox.spec import (
-    SandboxSpec,
-    furnish,
-    may_stand_at,
-    sandboxed,
-    unsandboxed,
-)
+from navigator.sandbox.spec import SandboxSpec, furnish, may_stand_at, sandboxed, unsandboxed
 from navigator.sandbox.supervise import Limits, Ran, supervise
 
 SHOWN = 4_000
@@ -334,10 +328,11 @@ def compared(before: Baseline | None, after: SuiteRun) -> CheckResult:
     if after.cut and not new:
         return result(_FAILED, f"{after.line}; on the base the command ends normally", rest)
     if not new:
-        said = f"{plural(len(after.failures), 'test')} fail as they do on the base"
+        fail = "fails as it does" if len(after.failures) == 1 else "fail as they do"
+        said = f"{plural(len(after.failures), 'test')} {fail} on the base"
         return result(CheckOutcome.FAILED_BEFORE, said, rest)
     old = len(after.failures) - len(new)
-    also = f" ({old} more fail on the base too)" if old else ""
+    also = f" ({old} more {'fails' if old == 1 else 'fail'} on the base too)" if old else ""
     return result(_FAILED, f"{_failed_line(after, new)}{also}", rest)
 
 

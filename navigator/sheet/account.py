@@ -32,8 +32,8 @@ WIDTH, HEIGHT = 80, 22
 _FIRST = 12
 """Projects and troubles that are tried first."""
 
-_LINE = 64
-"""Characters that a line has beside its name."""
+_NAMED = 16
+"""Cells of a line's name and of what is kept free after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,18 +215,20 @@ def _remark(proposal: str, project: str, finding: Finding) -> str:
 # In words
 
 
-def table(found: Account, projects: int | None = None, troubles: int | None = None) -> Table:
+def table(
+    found: Account, projects: int | None = None, troubles: int | None = None, width: int = WIDTH
+) -> Table:
     """The account as sentences.
 
     Args:
-        projects, troubles: name at most so many, and cut what is long; None: everything, whole.
+        projects, troubles: name at most so many, and cut what is longer than `width` cells; None: everything, whole.
     """
-    short = projects is not None
+    short, line = projects is not None, width - _NAMED
     told = {
         "waits": [_waiting_words(found)],
-        "went wrong": _troubles(found, troubles),
-        "done": _works(found, projects),
-        "prevented": _remarks(found.prevented, short),
+        "went wrong": _troubles(found, troubles, line),
+        "done": _works(found, projects, line),
+        "prevented": _remarks(found.prevented, line if short else None),
         "cost": [_cost(found.cost)],
     }
     facts = ((name if not place else "", said) for name in told for place, said in enumerate(told[name]))
@@ -235,12 +237,12 @@ def table(found: Account, projects: int | None = None, troubles: int | None = No
     return Table(title, facts=tuple(facts))
 
 
-def folded(found: Account, height: int = HEIGHT) -> Table:
-    """The same in so many lines of 80 cells: what does not fit is counted."""
+def folded(found: Account, height: int = HEIGHT, width: int = WIDTH) -> Table:
+    """The same in so many lines of so many cells: what does not fit is counted."""
     projects, troubles = min(_FIRST, len(found.projects)), min(_FIRST, len(found.troubles))
     while True:
-        made = table(found, projects, troubles)
-        if len(lines(made)) <= height or not projects + troubles:
+        made = table(found, projects, troubles, width)
+        if len(lines(made, width)) <= height or not projects + troubles:
             return made
         projects, troubles = (projects - 1, troubles) if projects else (0, troubles - 1)
 
@@ -269,32 +271,32 @@ def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{n:,} {word}" for word, n in sorted(counts.items(), key=lambda item: -item[1]))
 
 
-def _works(found: Account, most: int | None) -> Iterator[str]:
+def _works(found: Account, most: int | None, line: int) -> Iterator[str]:
     total: Counter[str] = sum((Counter(one.became) for one in found.projects), Counter())
     where = f"{plural(total.total(), 'task')} in {plural(len(found.projects), 'project')}"
     yield f"{where}: {_counts(total)}" if total else "Nothing."
     for one in found.projects[:most]:
         said = f"{one.project}: {_counts(one.became)}. {'; '.join(one.titles)}"
-        yield said if most is None else _ellipsis(said, _LINE)
+        yield said if most is None else _ellipsis(said, line)
     rest: Counter[str] = sum((Counter(one.became) for one in found.projects[most:]), Counter())
     if most and rest:
         yield f"and {plural(len(found.projects) - most, 'other project')}: {_counts(rest)}"
 
 
-def _troubles(found: Account, most: int | None) -> Iterator[str]:
+def _troubles(found: Account, most: int | None, line: int) -> Iterator[str]:
     for one in found.troubles[:most]:
-        what = one.what if most is None else _ellipsis(one.what, 2 * _LINE)
+        what = one.what if most is None else _ellipsis(one.what, 2 * line)
         over = f" (until {_clock(one.over)})" if one.over else f" → {one.to_do}"
         yield f"{_clock(one.at)} {what}{over}"
     if most is not None and len(found.troubles) > most:
         yield f"and {len(found.troubles) - most} more: `navigator report FILE.html` has them all"
 
 
-def _remarks(of: Sequence[str], short: bool) -> Iterator[str]:
+def _remarks(of: Sequence[str], line: int | None) -> Iterator[str]:
     if of:
         yield f"{plural(len(of), 'finding')} with a failing test, repaired in time"
-    for one in of[:2] if short else of:
-        yield _ellipsis(one, _LINE) if short else one
+    for one in of[:2] if line else of:
+        yield _ellipsis(one, line) if line else one
 
 
 def _cost(of: Cost) -> str:

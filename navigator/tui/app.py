@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -66,7 +67,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
     """Navigator's screens.
 
     Args:
-        settings: the settings, or what reads them: called once, after the first paint.
+        settings: the settings; None to read the user's, after the first paint.
         paths: the state folder.
         keymap: the user's own keys.
         time_scale: the rehearsal's, for a conductor started from here.
@@ -75,7 +76,8 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
     """
 
     TITLE = "navigator"
-    CSS_PATH = "app.tcss"
+    CSS_PATH = ["app.tcss", "deck.tcss"]  # noqa: RUF012 (Textual declares it so)
+    """The first screen's with it: for what comes later Textual parses all of it again."""
     ENABLE_COMMAND_PALETTE = True
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         name: partial(_make_screen, place) for name, place in MODES.items()
@@ -85,7 +87,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
 
     def __init__(
         self,
-        settings: Settings | Callable[[], Settings],
+        settings: Settings | None,
         paths: StatePaths,
         *,
         keymap: Keymap | None = None,
@@ -114,10 +116,11 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         return [*super().get_line_filters(), self._inert]
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """What the command palette offers: every action of the screen below it."""
+        """What the command palette offers: the actions of the screen below it that one would search for."""
         for action in in_scope(screen.SCOPE if isinstance(screen, NavScreen) else "deck"):
             title = f"{TITLES[action.group].lower()}: {action.label}   {self.keymap.shown(action.id)}"
-            yield SystemCommand(title, action.help, partial(self._act, screen, action))
+            if not action.moves:
+                yield SystemCommand(title, action.help, partial(self._act, screen, action))
 
     async def _act(self, screen: Screen[Any], action: Action) -> None:
         carrier: DOMNode = self if action.group in ("app", "go") else screen
@@ -231,13 +234,6 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         begin(self, self.start_conductor, group="start", exclusive=True)
 
 
-def _read_settings() -> Settings:
-    """The user's settings. Their module is imported after the first paint."""
-    from navigator.config.settings import load_settings
-
-    return load_settings()
-
-
 def run_app(*, time_scale: float | None = None) -> None:
     """Open the screens until the user leaves.
 
@@ -247,9 +243,10 @@ def run_app(*, time_scale: float | None = None) -> None:
     Raises:
         ConfigError: the settings cannot be used.
     """
+    gc.freeze()  # what was imported stays to the end: to look through it took as long as the first paint
     paths = StatePaths(state_dir()).ensure()
     app = NavigatorApp(
-        _read_settings,
+        None,
         paths,
         keymap=load_keymap(config_path().parent / "keys.toml"),
         time_scale=time_scale,

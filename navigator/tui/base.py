@@ -50,11 +50,12 @@ class BaseApp(App[None], inherit_bindings=False):
         then: the command that the user left the screens for.
         failed: why the screens ended at once.
         last_decided: the proposals that were approved last, and not undone since.
+        settled: the settings were read and can be used.
     """
 
     def __init__(
         self,
-        settings: Settings | Callable[[], Settings],
+        settings: Settings | None,
         paths: StatePaths,
         keymap: Keymap,
         *,
@@ -67,10 +68,11 @@ class BaseApp(App[None], inherit_bindings=False):
         self.prefs = Prefs(paths.root)
         self.snapshot = DeckSnapshot()
         self.feed = DataFeed(paths, self._new_snapshot, self._store_failed)
-        self.link = ConductorLink(paths, self._event, self._live_changed, time_scale=time_scale)
+        self.link = ConductorLink(paths, self.feed.poke, self._live_changed, time_scale=time_scale)
         self.then = ""
         self.failed: NavigatorError | None = None
         self.last_decided: tuple[str, ...] = ()
+        self.settled = self._settling = False
 
     @cached_property
     def settings(self) -> Settings:
@@ -79,8 +81,9 @@ class BaseApp(App[None], inherit_bindings=False):
         Raises:
             ConfigError: the file cannot be used.
         """
-        given = self._given_settings
-        return given() if callable(given) else given
+        from navigator.config.settings import load_settings
+
+        return self._given_settings or load_settings()
 
     @cached_property
     def drafts(self) -> DraftKeeper:
@@ -93,14 +96,19 @@ class BaseApp(App[None], inherit_bindings=False):
         return strip_facts(self.settings, self.keymap.shown("app.start_conductor"))
 
     def follow(self) -> None:
-        """Read the settings, then follow the store and the conductor. Settings that cannot be used end the screens."""
+        """Follow the store. The settings are read when its first rows are painted: their models take as long to import."""
+        self.run_worker(self.feed.follow(), group="follow", exit_on_error=True)
+
+    def _settle(self) -> None:
+        """Read the settings, then follow the conductor. Settings that cannot be used end the screens."""
         try:
             self.strip_facts  # noqa: B018 (read once, here)
         except NavigatorError as error:
             self.failed = error
             self.exit(return_code=error.exit_code)
             return
-        self.run_worker(self.feed.follow(), group="follow", exit_on_error=True)
+        self.settled = True
+        self._tell_screen(DeckSnapshotChanged(self.snapshot))
         self.run_worker(self.link.keep(), group="conductor", exit_on_error=True)
         self.set_interval(_TICK, self._tick)
 
@@ -114,13 +122,16 @@ class BaseApp(App[None], inherit_bindings=False):
     def _new_snapshot(self, snapshot: DeckSnapshot) -> None:
         self.snapshot = snapshot
         self._tell_screen(DeckSnapshotChanged(snapshot))
+        if not self._settling:
+            self._settling = True
+            self.call_after_refresh(self._settle)
 
     def _store_failed(self, problem: str) -> None:
         self.toast(problem, "error")
-        self._new_snapshot(replace(self.snapshot, problem=problem))
-
-    def _event(self, event: dict[str, Any]) -> None:
-        self.feed.poke()
+        known = (
+            self.snapshot if self.feed.checked else DeckSnapshot()
+        )  # no rows of a store that is not the one meant
+        self._new_snapshot(replace(known, problem=problem))
 
     def _live_changed(self) -> None:
         self._tell_screen(LiveChanged(self.link.live))

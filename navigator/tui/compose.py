@@ -124,17 +124,14 @@ class ComposeScreen(NavScreen):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Keep what is typed."""
         if self._restored:
-            self._keep()
-
-    def _keep(self) -> None:
-        self.app.drafts.keep(DRAFT_KEY, self.sheet.draft())
+            self.app.drafts.keep(DRAFT_KEY, self.sheet.draft())
 
     def _change(self, **fields: object) -> None:
         """Another kind, other projects, other files."""
         self._sheet = self._sheet.model_copy(update=fields)
         self._redraw()
         if self._restored:
-            self._keep()
+            self.app.drafts.keep(DRAFT_KEY, self.sheet.draft())
         self._look()
 
     def _redraw(self) -> None:
@@ -199,25 +196,26 @@ class ComposeScreen(NavScreen):
 
     def _look(self) -> None:
         """Read the chosen projects that were not read yet."""
-        missing = [n for n in self._sheet.projects if n not in self._bases and n not in self._looking]
-        known = {row.name: row.project for row in self.app.snapshot.projects}
-        projects = [known[name] for name in missing if name in known]
-        if projects:
-            self._looking.update(project.name for project in projects)
-            begin(self, partial(self._look_at, projects), group="look")
+        known = {row.name for row in self.app.snapshot.projects} - self._looking
+        missing = [name for name in self._sheet.projects if name in known and name not in self._bases]
+        if missing:
+            self._looking.update(missing)
+            begin(self, partial(self._look_at, missing), group="look")
 
-    async def _look_at(self, projects: list[Project]) -> None:
-        for project in projects:
-            try:
-                self._bases[project.name] = await asyncio.to_thread(look_at, project)
-            finally:
-                self._looking.discard(project.name)
-            self._redraw()
+    async def _look_at(self, names: list[str]) -> None:
+        try:
+            for project in await self.app.feed.read(lambda reader: reader.projects()):
+                if project.name in names:
+                    self._bases[project.name] = await asyncio.to_thread(look_at, project)
+                    self._redraw()
+        except NavigatorError as error:
+            self.app.toast(str(error), "error")
+        finally:
+            self._looking.difference_update(names)
 
     async def _read_bases(self) -> None:
         """Read the chosen projects that are not read now."""
-        known = {row.name: row.project for row in self.app.snapshot.projects}
-        await self._look_at([known[n] for n in self._sheet.projects if n in known and n not in self._bases])
+        await self._look_at([name for name in self._sheet.projects if name not in self._bases])
 
     def on_screen_suspend(self) -> None:
         """Save the draft at once, and read the projects again when coming back."""
@@ -269,7 +267,7 @@ class ComposeScreen(NavScreen):
                 "Which projects?",
                 sorted(rows),
                 chosen=self._sheet.projects,
-                about=lambda name: clip(rows[name].project.path, 40),
+                about=lambda name: clip(rows[name].path, 40),
                 empty="No projects yet; press + on the deck to add some.",
             )
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import sys
 import tempfile
@@ -12,16 +11,18 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from navigator.actions.wire import NoConductor
 from navigator.config.paths import StatePaths
-from navigator.engine.following import ConductorClient
 from navigator.model.errors import NavigatorError
-from navigator.process.runner import start
 from navigator.tui.deck_snapshot import LiveStatus, SwapProgress
 
-log = logging.getLogger(__name__)
+if (
+    TYPE_CHECKING
+):  # what speaks to a conductor or starts one is imported then: the first paint does not wait for it
+    from navigator.engine.following import ConductorClient
+
 
 _RETRY = 0.5
 _ANSWERS_WITHIN = 5.0
@@ -129,6 +130,8 @@ class ConductorLink:
         return self.here
 
     async def _start(self) -> None:
+        from navigator.process.runner import start
+
         self._say("starting")
         scale = self._time_scale
         flags = [] if scale is None else ["--time-scale", str(scale)]
@@ -155,6 +158,8 @@ class ConductorLink:
         )
 
     async def _connect_once(self) -> None:
+        from navigator.engine.following import ConductorClient
+
         self._lost.clear()
         client = ConductorClient(self._paths.socket, self._message, self._lost.set)
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from operator import attrgetter
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -78,8 +79,9 @@ class DeckScreen(NavScreen):
                     selectable=True,
                     id="inbox",
                 )
-                yield RowList["Card"](_task_of, draw.draw_work, heading=self._work_heading, id="work")
-                yield RowList["Card"](_task_of, draw.draw_ended, heading=self._ended_heading, id="ended")
+                task = attrgetter("task")
+                yield RowList["Card"](task, draw.draw_work, heading=self._work_heading, id="work")
+                yield RowList["Card"](task, draw.draw_ended, heading=self._ended_heading, id="ended")
         yield Input(
             placeholder="words  project:name  is:revise confirm overlap failed unseen variant existing …",
             id="filter",
@@ -131,7 +133,7 @@ class DeckScreen(NavScreen):
         self._snapshot = snapshot
         self._fill()
         self.refresh_keys()
-        if snapshot.loaded and not self._greeted:
+        if snapshot.loaded and self.app.settled and not self._greeted:
             self._greeted = True
             if not snapshot.projects and self.app.settings.source is None:
                 from navigator.tui.welcome import FirstRunScreen
@@ -150,7 +152,8 @@ class DeckScreen(NavScreen):
                 pane = self.pane("inbox")
                 words = wrap(safe_line(snapshot.problem), max(20, pane.size.width - 4))
                 pane.empty = ("The stored state cannot be read. Nothing is lost.", "", *words)
-                pane.refresh()
+                for name in PANES:
+                    self.pane(name).set_rows([])
             return
         self.pane("inbox").empty = _NOTHING_MATCHES if self._words and snapshot.inbox else _NOTHING_WAITS
         self.pane("projects").empty = _NOTHING_MATCHES if snapshot.projects else _NO_PROJECTS
@@ -333,9 +336,9 @@ class DeckScreen(NavScreen):
         """What a batch key is about. A row without a waiting proposal means every waiting proposal."""
         inbox = self.pane("inbox")
         rows: list[Card] = inbox.selected_rows or list(inbox.rows)
-        waiting = [card for card in rows if _can_decide(card)]
+        waiting = [card for card in rows if card.to_decide]
         current = inbox.current
-        if inbox.selected_rows or current is None or not _can_decide(current):
+        if inbox.selected_rows or current is None or not current.to_decide:
             return waiting
         return [card for card in waiting if card.batch == current.batch]
 
@@ -443,15 +446,6 @@ def pane_heights(height: int, waiting: int, work: int, ended: int) -> tuple[int,
     ends = min(max(ended, 1), max(2, rows // 5))
     first = min(max(waiting, 3), max(3, rows - ends - min(work, rows // 3)))
     return 1 + first, 1 + max(0, min(work, rows - ends - first))
-
-
-def _task_of(card: Card) -> str:
-    return card.task
-
-
-def _can_decide(card: Card) -> bool:
-    """Whether its proposal can be decided on now."""
-    return card.open and card.state is TaskState.AWAITING_APPROVAL and not card.existing
 
 
 def page_of(card: Card) -> str:

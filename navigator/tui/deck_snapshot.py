@@ -14,7 +14,7 @@ from navigator.sheet.marks import Tips, beside, overlapping, places_of
 from navigator.sheet.waiting import risk_order
 
 if TYPE_CHECKING:
-    from navigator.model.models import Project, Swap
+    from navigator.model.models import Swap
     from navigator.store.reads.cards import Card
 
 
@@ -22,15 +22,11 @@ if TYPE_CHECKING:
 class ProjectRow:
     """A project and how many of its tasks are where."""
 
-    project: Project
+    name: str
+    path: str
     queued: int = 0
     work: int = 0
     waiting: int = 0
-
-    @property
-    def name(self) -> str:
-        """The project's name."""
-        return self.project.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +107,7 @@ class LiveStatus:
 
 
 def make_snapshot(
-    projects: Iterable[Project],
+    projects: Iterable[tuple[int, str, str]],
     cards: Iterable[Card],
     *,
     seq: int,
@@ -119,7 +115,7 @@ def make_snapshot(
     tips: Tips,
     rehearsal: bool = False,
 ) -> DeckSnapshot:
-    """One picture from what was read."""
+    """One picture from what was read; `projects` are as `GlanceReads.places` gives them."""
     counts: Counter[tuple[int, str]] = Counter()
     inbox: list[Card] = []
     work: list[Card] = []
@@ -140,8 +136,8 @@ def make_snapshot(
         seq=seq,
         loaded=True,
         projects=tuple(
-            ProjectRow(project, *(counts[project.id, where] for where in ("queued", "work", "waiting")))
-            for project in sorted(projects, key=attrgetter("name"))
+            ProjectRow(name, path, *(counts[number, where] for where in ("queued", "work", "waiting")))
+            for number, name, path in projects
         ),
         inbox=tuple(inbox),
         work=tuple(work),

@@ -232,12 +232,10 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
 
     def on_mount(self) -> None:
         """List everything, what is marked first."""
-        ordered = [name for name in self._names if name in self._marked]
-        ordered += [name for name in self._names if name not in self._marked]
-        self._names = ordered
+        self._names = sorted(self._names, key=lambda name: name not in self._marked)
         if not self._many:  # a few choices: what is around the list has 8 rows
-            self.query_one(Vertical).styles.height = min(24, len(ordered) + 8)
-        self.rows.set_rows(best("", ordered))
+            self.query_one(Vertical).styles.height = min(24, len(self._names) + 8)
+        self.rows.set_rows(best("", self._names))
         self.query_one(PieceLines).show(self._keys)
         self.query_one(Input).focus()
 

@@ -7,26 +7,26 @@ answers what screens ask for. Each has a read-only connection of its own.
 from __future__ import annotations
 
 import asyncio
-import logging
-import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from navigator.config.paths import StatePaths
-from navigator.engine.acting import open_reading
+from navigator.model.states import LIVE_TASK_STATES
 from navigator.sheet.waiting import tips
 from navigator.tui import clock
 from navigator.tui.deck_snapshot import DeckSnapshot, make_snapshot
 
 if TYPE_CHECKING:
-    from navigator.model.models import Project, Swap
+    import sqlite3
+
+    from navigator.model.models import Swap
     from navigator.sheet.marks import Tips
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 
-log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 POLL = 0.25
@@ -43,33 +43,39 @@ class Follower:
     """Reads the store step by step. Lives in one thread; `look` is all that is called."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        from navigator.model.states import LIVE_TASK_STATES
-        from navigator.store.reads.cards import CardReads
-        from navigator.store.reads.reader import Reader
+        from navigator.store.reads.cards import GlanceReads
 
-        self._reader = Reader(connection)
-        self._live_states = LIVE_TASK_STATES
-        self._cards_in = CardReads(connection)
+        self._connection = connection
+        self._rows = GlanceReads(connection)
         self._version = -1
         self._seq = 0
         self._day = ""
         self._cards: dict[str, Card] = {}
-        self._projects: list[Project] = []
+        self._projects: list[tuple[int, str, str]] = []
         self._swaps: tuple[Swap, ...] = ()
+        self._swaps_stale = True
         self._tips: Tips = {}
         self._tips_due = 0.0
         self._tips_stale = True
 
+    @cached_property
+    def _reader(self) -> Reader:
+        """Whatever needs the domain's models, whose import takes longer than to read the rows: from the second look on."""
+        from navigator.store.reads.reader import Reader
+
+        return Reader(self._connection)
+
     def look(self) -> DeckSnapshot | None:
-        """A new picture, or None when nothing changed."""
-        version = self._cards_in.data_version()
+        """A new picture, or None when nothing changed. The first one has the rows alone."""
+        version = self._rows.data_version()
         midnight = clock.midnight()
-        changed = version != self._version or midnight != self._day
+        first, changed = self._version == -1, version != self._version or midnight != self._day
         if changed:
-            with self._reader.snapshot():
+            with self._rows.snapshot():
                 self._catch_up(midnight)
             self._version, self._day = version, midnight
-        elif not self._look_at_bases():  # that runs git: rows first, bases with the next look
+        more = not first and self._read_swaps()
+        if not changed and not self._look_at_bases() and not more:  # git runs where there are no new rows
             return None
         return make_snapshot(
             self._projects,
@@ -77,43 +83,50 @@ class Follower:
             seq=self._seq,
             swaps=self._swaps,
             tips=self._tips,
-            rehearsal=self._reader.rehearsal,
+            rehearsal=self._rows.rehearsal,
         )
 
     def _catch_up(self, midnight: str) -> None:
-        from navigator.figures.swaps import NEWEST
-
         events = self._reader.events(self._seq, _MOST_EVENTS) if self._version != -1 else []
         kinds = {event.kind for event in events}
         whole = self._version == -1 or len(events) >= _MOST_EVENTS or midnight != self._day
-        self._seq = self._reader.last_seq()
+        self._seq = self._rows.last_seq()
         if whole or any(kind.startswith("project_") for kind in kinds):
-            self._cards = {card.task: card for card in self._cards_in.cards(midnight)}
-            self._projects = self._reader.projects()
+            self._cards = {card.task: card for card in self._rows.cards(midnight)}
+            self._projects = self._rows.places()
         else:
             self._read_again({event.task_id for event in events if event.task_id}, midnight)
         if whole or any(kind.startswith("swap") for kind in kinds):
-            self._swaps = tuple(self._reader.swaps(NEWEST))
+            self._swaps_stale = True
         if whole or "task_state" in kinds:
             self._tips_stale = True
 
     def _read_again(self, touched: set[str], midnight: str) -> None:
         """The cards of these tasks, and of those that wait for one of them."""
         touched |= {card.task for card in self._cards.values() if not touched.isdisjoint(card.after)}
-        found = {card.task: card for card in self._cards_in.cards_of(touched)}
+        found = {card.task: card for card in self._rows.cards_of(touched)}
         for name in touched:
             card = found.get(name)
-            if card and (card.for_you or card.state in self._live_states or card.since >= midnight):
+            if card and (card.for_you or card.state in LIVE_TASK_STATES or card.since >= midnight):
                 self._cards[name] = card
             else:
                 self._cards.pop(name, None)
+
+    def _read_swaps(self) -> bool:
+        """Read the newest swaps if there are others than before; says whether it did."""
+        from navigator.figures.swaps import NEWEST
+
+        stale, self._swaps_stale = self._swaps_stale, False
+        if stale:
+            self._swaps = tuple(self._reader.swaps(NEWEST))
+        return stale
 
     def _look_at_bases(self) -> bool:
         """Read where the bases are if something changed and it is time; says whether any of them moved."""
         began = time.monotonic()
         if not self._tips_stale or began < self._tips_due:
             return False
-        found = tips(self._reader)
+        found = tips(self._rows)
         took = time.monotonic() - began
         self._tips_stale = False
         self._tips_due = time.monotonic() + max(_TIPS_PAUSE, 10 * took)
@@ -123,6 +136,9 @@ class Follower:
 
 class DataFeed:
     """Follows the store and answers questions about it.
+
+    Attributes:
+        checked: the store is the one that the settings mean. The first picture comes before that is known.
 
     Args:
         paths: the state folder; its database is made if absent.
@@ -138,6 +154,7 @@ class DataFeed:
         self._fail = fail
         self._poke = asyncio.Event()
         self._closed = False
+        self.checked = False
         self._follower: Follower | None = None
         self._reader: Reader | None = None
         self._following = ThreadPoolExecutor(1, "navigator-follow")
@@ -166,7 +183,7 @@ class DataFeed:
             except TimeoutError:
                 continue
 
-    def poke(self) -> None:
+    def poke(self, *_: object) -> None:
         """Something happened: look now."""
         self._poke.set()
 
@@ -186,11 +203,20 @@ class DataFeed:
         self._asking.shutdown(wait=False, cancel_futures=True)
 
     def _look(self) -> DeckSnapshot | None:
+        """Rows first. The settings, which say whether this is the store they mean, take longer to read: they come next."""
+        from navigator.store.database import open_reader
+
+        if not self.checked and (self._follower is not None or not self._paths.database.exists()):
+            from navigator.engine.acting import open_reading
+
+            open_reading(self._paths).close()
+            self.checked = True
         if self._follower is None:
-            self._follower = Follower(open_reading(self._paths))
+            self._follower = Follower(open_reader(self._paths.database))
         return self._follower.look()
 
     def _answer(self, question: Callable[[Reader], T]) -> T:
+        from navigator.engine.acting import open_reading
         from navigator.store.reads.reader import Reader
 
         if self._reader is None:

@@ -38,7 +38,11 @@ _READ = 1.0
 
 
 class FleetScreen(NavScreen):
-    """Servers and log are read in threads, and only while the screen is in front."""
+    """Servers and log are read in threads, and only while the screen is in front.
+
+    Attributes:
+        looks: the servers as last seen; None before they were asked.
+    """
 
     SCOPE = "fleet"
     TITLE = "fleet"
@@ -49,7 +53,7 @@ class FleetScreen(NavScreen):
         super().__init__()
         self._snapshot = DeckSnapshot()
         self._live = LiveStatus()
-        self._looks: tuple[ServerLook, ...] | None = None
+        self.looks: tuple[ServerLook, ...] | None = None
         self._log: list[str] = []
 
     def compose_body(self) -> ComposeResult:
@@ -60,11 +64,6 @@ class FleetScreen(NavScreen):
         """Begin to look around."""
         self.set_interval(_ASK, self._ask_if_shown)
         self.set_interval(_READ, self._read_if_shown)
-
-    @property
-    def looks(self) -> tuple[ServerLook, ...] | None:
-        """The servers as last seen; None before they were asked."""
-        return self._looks
 
     # What is shown
 
@@ -98,7 +97,7 @@ class FleetScreen(NavScreen):
         """Servers and swaps, and the end of a log."""
         return [
             *now_lines(self._snapshot, self._live, self.app.strip_facts, width),
-            *server_lines(self._looks, self._live, width),
+            *server_lines(self.looks, self._live, width),
             *_swaps(self._snapshot.swaps, width),
             [],
             *log_lines(self._log, width),
@@ -109,7 +108,7 @@ class FleetScreen(NavScreen):
             begin(self, self._ask, group="servers", exclusive=True)
 
     async def _ask(self) -> None:
-        self._looks = await asyncio.to_thread(look_at_servers, self.app.settings, self.app.paths)
+        self.looks = await asyncio.to_thread(look_at_servers, self.app.settings, self.app.paths)
         self._redraw()
 
     def _read_if_shown(self) -> None:

@@ -33,6 +33,7 @@ class Action:
         help: a sentence for the help screen.
         footer: shown in the footer where there is room.
         first: has room in the footer before the others.
+        moves: moves the cursor or the screen only, which nobody searches for.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Action:
     help: str
     footer: bool = False
     first: bool = False
+    moves: bool = False
 
     @property
     def group(self) -> str:
@@ -66,6 +68,7 @@ ACTIONS: dict[str, Action] = {
         sentence,
         footer="F" in flags,
         first="1" in flags,
+        moves="M" in flags,
     )
     for group, rows in _TABLE["groups"].items()
     for name, keys, label, sentence, flags in rows["actions"]

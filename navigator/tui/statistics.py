@@ -13,7 +13,7 @@ from textual.app import ComposeResult
 
 from navigator.model.errors import NavigatorError
 from navigator.model.text import SIMULATED
-from navigator.sheet.account import account, folded, newest_night
+from navigator.sheet.account import WIDTH, Account, account, folded, newest_night
 from navigator.sheet.statistics.page import PageQuestion, StatisticsPage, Table
 from navigator.sheet.statistics.pages import PAGES
 from navigator.store.reads.reader import Reader
@@ -30,7 +30,11 @@ _PAUSE = 3.0
 
 
 class StatsScreen(NavScreen):
-    """The pages of `sheet.statistics`, counted again, in a thread, when the store has changed."""
+    """The pages of `sheet.statistics`, counted again, in a thread, when the store has changed.
+
+    Attributes:
+        counted: what each page counted, by its name; a page that was not counted yet is not in it.
+    """
 
     SCOPE = "stats"
     TITLE = "statistics"
@@ -40,8 +44,8 @@ class StatsScreen(NavScreen):
     def __init__(self) -> None:
         super().__init__()
         self._shown: StatisticsPage = PAGES[0]
-        self._counted: dict[str, tuple[Table, ...]] = {}
-        self._night: Table | None = None
+        self.counted: dict[str, tuple[Table, ...]] = {}
+        self._night: Account | None = None
         self._asked = -1
 
     def compose_body(self) -> ComposeResult:
@@ -49,18 +53,10 @@ class StatsScreen(NavScreen):
         yield PieceLines(id="tabs")
         yield Page(self._lines, id="page")
 
-    @property
-    def counted(self) -> dict[str, tuple[Table, ...]]:
-        """What each page counted, by its name; a page that was not counted yet is not in it."""
-        return self._counted
-
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """The store has changed: count again, but not all the time."""
         if snapshot.loaded and not any(w.group == "count" and not w.is_finished for w in self.workers):
-            self._count()
-
-    def _count(self) -> None:
-        begin(self, self._gather, group="count", exclusive=True)
+            begin(self, self._gather, group="count", exclusive=True)
 
     async def _gather(self) -> None:
         """Count every page, the one that is shown first, until there is nothing new."""
@@ -71,11 +67,11 @@ class StatsScreen(NavScreen):
                 try:
                     found = await self.app.feed.read(partial(_read, page))
                     if page is PAGES[0]:
-                        self._night = await self.app.feed.read(partial(_told, max(19, self.size.height - 16)))
+                        self._night = await self.app.feed.read(_newest)
                 except NavigatorError as error:
                     self.app.toast(str(error), "error")
                     return
-                self._counted = {**self._counted, page.name: found}
+                self.counted = {**self.counted, page.name: found}
                 self._redraw()
             await asyncio.sleep(max(_PAUSE, 10 * (time.monotonic() - began)))
 
@@ -93,11 +89,12 @@ class StatsScreen(NavScreen):
 
     def _lines(self, width: int) -> list[Line]:
         page = self._shown
-        if page.name not in self._counted:
+        if page.name not in self.counted:
             return [[], [("counting …", "muted")]]
-        lines = page_lines(self._counted[page.name], page.missing, width)
+        lines = page_lines(self.counted[page.name], page.missing, width)
         if page is PAGES[0] and self._night is not None:
-            lines = [*table_lines(self._night, width), *lines]
+            night = folded(self._night, max(19, self.size.height - 16), max(WIDTH, width))
+            lines = [*table_lines(night, width), *lines]
         if self.app.snapshot.rehearsal:
             lines = [[(SIMULATED, "warn")], *lines]
         return lines
@@ -122,7 +119,7 @@ def _read(page: StatisticsPage, reader: Reader) -> tuple[Table, ...]:
         return page.read(reader, PageQuestion())
 
 
-def _told(height: int, reader: Reader) -> Table:
-    """The account of the newest night, in so many lines."""
+def _newest(reader: Reader) -> Account:
+    """The account of the newest night."""
     with reader.snapshot():
-        return folded(account(reader, newest_night(reader, clock.now())), height)
+        return account(reader, newest_night(reader, clock.now()))

@@ -18,7 +18,6 @@ from textual.filter import LineFilter
 from navigator.model.errors import MissingPart, NavigatorError
 from navigator.model.json_text import table
 from navigator.model.text import is_unsafe, safe_line
-from navigator.process.runner import foreground
 
 
 def editor_words(environment: Mapping[str, str] | None = None) -> list[str]:
@@ -74,6 +73,8 @@ def run_editor(command: Sequence[str]) -> None:
     Raises:
         NavigatorError: it could not be started, or ended with an error.
     """
+    from navigator.process.runner import foreground
+
     try:
         code = foreground(command)
     except OSError as error:

@@ -43,21 +43,9 @@ class DiffPalette:
 
 def _theme(name: str, *, dark: bool = True) -> Theme:
     shades = _SHADES[name]
-    return Theme(
-        name=name,
-        primary=shades["accent"],
-        secondary=shades["accent"],
-        accent=shades["accent"],
-        warning=shades["attention"],
-        error=shades["removed"],
-        success=shades["added"],
-        foreground=shades["text"],
-        background=shades["background"],
-        surface=shades["surface"],
-        panel=shades["panel"],
-        dark=dark,
-        variables={variable: shades.get(word, word) for variable, word in _TABLE["variables"].items()},
-    )
+    colours = {role: shades[word] for role, word in _TABLE["roles"].items()}
+    variables = {variable: shades.get(word, word) for variable, word in _TABLE["variables"].items()}
+    return Theme(name=name, dark=dark, variables=variables, **colours)
 
 
 THEMES: tuple[Theme, ...] = (

@@ -126,7 +126,7 @@ class AddProjectsScreen(NavScreen):
             return
         self._say(f"searching {folder} …")
         found = await asyncio.to_thread(find_repositories, folder)
-        self._known = frozenset(row.project.path for row in self.app.snapshot.projects)
+        self._known = frozenset(row.path for row in self.app.snapshot.projects)
         rows = self.query_one("#found", RowList)
         rows.set_rows(found)
         self._say(

@@ -24,9 +24,9 @@ def samples(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_demo_ends_with_the_promised_document(command: Command, tmp_path: Path) -> None:
-    words = ("--projects", "5", "--tasks", "12", "--time-scale", "0", "--state", str(tmp_path / "demo"))
+    words = ("--projects", "3", "--tasks", "6", "--time-scale", "0", "--state", str(tmp_path / "demo"))
     document = command.json("demo", "--headless", *words)
-    assert (document["projects"], document["tasks"]) == (5, 12)
+    assert (document["projects"], document["tasks"]) == (3, 6)
     assert document["rehearsal"] is True
     assert set(document["verdicts"]) == {"approve", "revise", "unreviewed"}
     assert document["swaps"] <= 2 * (document["rounds"] - 1) + 1
@@ -37,20 +37,20 @@ def test_demo_ends_with_the_promised_document(command: Command, tmp_path: Path) 
     there = Command(tmp_path / "demo", tmp_path / "demo" / "demo.toml")
     told = there.json("report")
     assert sum(told["waits"].values()) == document["tasks"] and told["rehearsal"]
-    assert len(told["projects"]) == 5 and told["cost"]["swaps"]["n"] == document["loads"]
+    assert len(told["projects"]) == 3 and told["cost"]["swaps"]["n"] == document["loads"]
     shown = there.run("report").stdout.splitlines()
-    assert len(shown) <= 22 and "12 tasks in 5 projects" in " ".join(shown)
+    assert len(shown) <= 22 and "6 tasks in 3 projects" in " ".join(shown)
     script = Path(__file__).parents[2] / "examples" / "morning_report.py"
     environment = there.environment() | {"NAVIGATOR": f"{sys.executable} -m navigator"}
     done = subprocess.run(
         [sys.executable, str(script)], capture_output=True, text=True, env=environment, check=True
     )
-    assert "wait for you in 5 projects" in done.stdout
+    assert "wait for you in 3 projects" in done.stdout
     assert "REHEARSAL" in done.stdout
     # A second demo in the folder goes on with what is there.
     again = command.run("demo", "--headless", *words).stdout
     assert f"export NAVIGATOR_STATE={there.state}" in again
-    assert len(there.json("task", "list")["tasks"]) == 12
+    assert len(there.json("task", "list")["tasks"]) == 6
     result = there.json("approve", "--all-reviewed", "--include-unseen", "--yes")
     for row in result["left_out"]:
         assert row["mark"] in ("revise", "unreviewed", "overlap", "confirm"), row

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from navigator.config.file import settings_rehearse
 from navigator.config.settings import Settings, SystemdSettings, describe, load_settings, time_scale
 from navigator.model.errors import ConfigError, UsageError
 from navigator.model.states import Complexity, Role, TaskKind
@@ -52,6 +53,29 @@ def test_the_variable_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert settings.source == path
     assert settings.server(Role.REVIEWER).model == "x/y"
     assert settings.server(Role.GENERATOR) == Settings().generator
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", None),
+        ('[reviewer]\nmodel = "x/y"\n', None),
+        ('[reviewer]\nmodel = "rehearsal/x"\n', True),
+        ('[swap]\nstrategy = "rehearsal"\n', True),
+        ('[swap]\nstrategy = "systemd"\n', False),
+    ],
+)
+def test_what_only_reads_knows_a_rehearsal_without_checking_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: bool | None
+) -> None:
+    monkeypatch.setenv("NAVIGATOR_CONFIG", str(write(tmp_path, text)))
+    assert load_settings().rehearsal is said
+    assert settings_rehearse() is said
+    write(tmp_path, f"generator = 3\nunknown = 1\n{text}")
+    assert settings_rehearse() is said
+    write(tmp_path, "[swap")
+    with pytest.raises(ConfigError, match="is not valid TOML"):
+        settings_rehearse()
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,8 @@ def test_a_large_night_is_folded_on_a_screen_and_whole_on_the_page(paths: StateP
     named = [name for name in world.NAMES if f" {name}: " in said]
     left = 24 - len(named)
     assert 2 < len(named) < 24 and f"and {left} other projects: " in said
+    wide = lines(folded(found, width=200), 200)
+    assert max(map(len, shown)) <= 80 < max(map(len, wide)) <= 200, "a wide screen cuts less"
     text = text_of(page)
     assert all(f"{name}: " in text for name in world.NAMES)
     assert all(f"Change number {number} of some" in text for number in range(61))

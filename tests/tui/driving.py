@@ -31,7 +31,9 @@ async def until(pilot: Pilot[Any], true: Callable[[], bool], *, what: str = "it"
 async def loaded(pilot: Pilot[Any]) -> NavigatorApp:
     """The app, once it shows the store with its figures."""
     app = cast("NavigatorApp", pilot.app)
-    await until(pilot, lambda: app.snapshot.loaded, what="the first picture")
+    await until(pilot, lambda: app.snapshot.loaded and app.settled, what="the first picture")
+    swaps = Reader(open_reader(app.paths.database)).swaps(1)
+    await until(pilot, lambda: bool(app.snapshot.swaps) or not swaps, what="the figures")
     return app
 
 

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from navigator.actions.alone import act_alone
+from navigator.config.settings import Settings
 from navigator.model.states import DecisionKind, TaskState
 from navigator.sheet.waiting import card_seconds
 from navigator.tui.app import NavigatorApp
@@ -22,6 +23,7 @@ from navigator.tui.dialogs import ConfirmDialog, HelpScreen
 from navigator.tui.theme import THEMES
 from navigator.tui.welcome import AddProjectsScreen, FirstRunScreen
 from navigator.tui.widgets.page import Page
+from navigator.tui.widgets.strip import StatusStrip
 from tests.git.world import make_repo
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, type_at_once, until
@@ -283,3 +285,32 @@ async def test_a_store_that_cannot_be_read_stays_said(make_app: AppMaker, state:
         assert "cannot be read" in shown and "navigator.db is damaged" in shown
         state.database.write_bytes(whole)
         await until(pilot, lambda: app.snapshot.loaded and not app.snapshot.problem)
+
+
+async def test_rows_of_a_store_that_is_not_the_one_meant_do_not_stay(
+    make_app: AppMaker, state: Any, tmp_path: Any
+) -> None:
+    (tmp_path / "config" / "navigator").mkdir(parents=True)
+    (tmp_path / "config" / "navigator" / "config.toml").write_text('[swap]\nstrategy = "rehearsal"\n')
+    app = make_app()
+    async with app.run_test(size=(140, 50)) as pilot:
+        await until(pilot, lambda: bool(app.snapshot.problem))
+        await pilot.pause()
+        assert "holds real work" in app.snapshot.problem
+        assert isinstance(app.screen, DeckScreen) and not app.screen.pane("inbox").rows
+        assert "cannot be read" in " ".join(app.screen.pane("inbox").empty)
+
+
+async def test_what_waits_keeps_its_count_where_there_is_little_room(deck: Any) -> None:
+    settings = Settings(checks={"unsandboxed": True})  # type: ignore[arg-type]
+    async with deck((80, 24), settings=settings) as (_, _, screen, _):
+        said = screen.query_one(StatusStrip).render().plain
+        assert said.startswith("9 wait for you") and "⚠ tests run without a sandbox" in said
+
+
+async def test_the_palette_offers_what_one_would_search_for(deck: Any) -> None:
+    async with deck() as (_, app, screen, _):
+        offered = {command.title.rpartition("   ")[0] for command in app.get_system_commands(screen)}
+        assert {"deck: approve batch", "in a list: select all", "everywhere: quit"} <= offered
+        left_out = {"in a list: down", "in a list: half page up", "deck: next pane", "everywhere: palette"}
+        assert not left_out & offered

@@ -140,7 +140,7 @@ async def test_what_there_is_to_know_is_shown_copied_and_judged(reviewing: Revie
         view = at.screen.diff
         assert go_to_finding(view, "freviewer0")
         assert (view.location.path, view.location.line) == ("billing/totals.py", 29)
-        assert not view.expanded["freviewer1"], "a nit takes one row until it is asked for"
+        assert "freviewer1" in view.collapsed, "a nit takes one row until it is asked for"
         await at.press("y")
         assert "Decimal cannot be divided by a float" in at.app.clipboard
         await at.press("J")
@@ -266,7 +266,7 @@ async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Rev
         assert (held["path"], held["side"], held["line"]) == ("billing/totals.py", "new", 24)
         assert held["quote"] == "    return sum(amounts).quantize(CENT, ROUND_HALF_EVEN)"
         assert at.read().drafts() == {}
-        await at.until(lambda: "c1" in view.expanded)
+        await at.until(lambda: "c1" in [one.key for one in view.annotations])
         assert go_to_finding(view, "c1")
         await at.comment(" lists")
         await at.until(lambda: [c["text"] for c in at.read().comments()] == ["and what of empty lists"])

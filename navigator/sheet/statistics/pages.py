@@ -11,18 +11,8 @@ from collections.abc import Iterator
 from navigator.figures.exam import CANNOT_TELL, WORTH_IT, ExamScore, worth_words
 from navigator.figures.intervals import ANECDOTAL_BELOW
 from navigator.sheet.statistics.cost import Cost, cost_tables, read_costs
-from navigator.sheet.statistics.page import (
-    PageQuestion,
-    StatisticsPage,
-    Table,
-    declared,
-    percent,
-)
-from navigator.sheet.statistics.reviewer import (
-    exam_tables,
-    rate_tables,
-    scores,
-)
+from navigator.sheet.statistics.page import PageQuestion, StatisticsPage, Table, declared, percent
+from navigator.sheet.statistics.reviewer import exam_tables, rate_tables, scores
 from navigator.store.reads.reader import Reader
 
 _OFTEN = 0.5

@@ -438,6 +438,11 @@ class GlanceReads(CardReads):
             return "", {}
         return found[0]["at"], self._read(found[0]["data"], dict, f"{found[0]['seq']} of events")
 
+    def places(self) -> list[tuple[int, str, str]]:
+        """Number, name and path of every project, by name."""
+        found = self._all("SELECT id, name, path FROM projects WHERE removed = 0 ORDER BY name, id")
+        return [(row["id"], row["name"], row["path"]) for row in found]
+
     def bases_waiting(self) -> list[tuple[int, str, str, str]]:
         """Of what waits for approval: the project's number and path, the base of its own, and the one that new work has."""
         found = self._all(

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import accumulate, repeat, zip_longest
+from math import inf
 from typing import Literal, NamedTuple
 
 from rich.cells import cell_len
 
-from navigator.model.diff import DiffLine, FileDiff, Hunk
+from navigator.model.diff import DiffLine, FileDiff
 from navigator.model.models import Finding
 from navigator.model.states import FindingKind, Severity
-from navigator.tui.widgets.cells import Piece, clip, cropped, display, length, rows_needed
+from navigator.tui.widgets.cells import Piece, clip, cropped, display, length
 from navigator.tui.widgets.markdown import wrap_words
 
 Side = Literal["new", "old"]
@@ -105,18 +106,13 @@ def find_line(files: Sequence[FileDiff], path: str, side: Side, number: int) -> 
     if file_index is None:
         return None
     for hunk_index, hunk in enumerate(files[file_index].hunks):
-        first, count = span_on(hunk, side)
-        if not first <= number < first + count:
+        span = (hunk.new_start, hunk.new_count) if side == "new" else (hunk.old_start, hunk.old_count)
+        if not span[0] <= number < sum(span):
             continue
         for line_index, line in enumerate(hunk.lines):
             if number_on(line, side) == number:
                 return LineRef(file_index, hunk_index, line_index)
     return None
-
-
-def span_on(hunk: Hunk, side: Side) -> tuple[int, int]:
-    """First line and number of lines of `hunk` on `side`."""
-    return (hunk.new_start, hunk.new_count) if side == "new" else (hunk.old_start, hunk.old_count)
 
 
 def place(files: Sequence[FileDiff], annotations: Iterable[Annotation]) -> Placement:
@@ -208,8 +204,8 @@ def partners(lines: Sequence[DiffLine]) -> dict[int, int]:
     return dict(changed) | {b: a for a, b in changed}
 
 
-def build_rows(files: Sequence[FileDiff], placement: Placement, mode: Mode) -> list[DiffRow]:
-    """Every row of the view, in order."""
+def build_rows(files: Sequence[FileDiff], placement: Placement, mode: Mode) -> Iterator[list[DiffRow]]:
+    """Every row of the view, in order, in parts that end with a hunk."""
 
     def boxes(ref: LineRef) -> Iterator[DiffRow]:
         return (DiffRow(RowKind.BOX, *ref[:2], index) for index in placement.at.get(ref, ()))
@@ -229,25 +225,33 @@ def build_rows(files: Sequence[FileDiff], placement: Placement, mode: Mode) -> l
                 made = list(map(DiffRow, repeat(RowKind.LINE), repeat(f), repeat(h), range(len(hunk.lines))))
             if (f, h) not in noted:
                 rows += made
-                continue
+                made = []
             for row in made:
                 rows.append(row)
                 for line in dict.fromkeys((row.a, row.b)):
                     rows += boxes(LineRef(f, h, line)) if line >= 0 else ()
-    return rows
+            yield rows
+            rows = []
+    yield rows
 
 
 class Layout:
-    """Rows with their heights: screen line ↔ row, and the places that navigation jumps to."""
+    """Rows with their heights: screen line ↔ row, and the places that navigation jumps to. `grow` takes in more of them.
 
-    def __init__(self, rows: Sequence[DiffRow]) -> None:
-        self.rows = rows
-        others = [
-            index for index, row in enumerate(rows) if row[0] > RowKind.PAIR
-        ]  # few, where lines are many
-        self.file_rows = [index for index in others if rows[index].kind == RowKind.FILE]
-        self.hunk_rows = [index for index in others if rows[index].kind == RowKind.HUNK]
-        self.box_rows = [index for index in others if rows[index].kind == RowKind.BOX]
+    Args:
+        parts: the rows, as `build_rows` gives them.
+        heights: how many screen lines each row of a part takes.
+    """
+
+    def __init__(
+        self, parts: Iterable[list[DiffRow]], heights: Callable[[Sequence[DiffRow]], Iterable[int]]
+    ) -> None:
+        self.rows: list[DiffRow] = []
+        self.whole = False
+        self._parts, self._heights = iter(parts), heights
+        self._places: dict[RowKind, list[int]] = {kind: [] for kind in RowKind}
+        kinds = (RowKind.FILE, RowKind.HUNK, RowKind.BOX)
+        self.file_rows, self.hunk_rows, self.box_rows = (self._places[kind] for kind in kinds)
         self._tops = [0]
 
     @property
@@ -255,19 +259,18 @@ class Layout:
         """Screen lines of all rows."""
         return self._tops[-1]
 
-    def measure(
-        self,
-        files: Sequence[FileDiff],
-        widths: tuple[int, int],
-        box_height: Callable[[DiffRow], int],
-    ) -> None:
-        """Stack the rows. `widths` are the cells for text on the left and right (equal when unified)."""
-        heights = _wrapped(self.rows, files, widths)
-        for index in self.file_rows:
-            heights[index] = 2 if index else 1
-        for index in self.box_rows:
-            heights[index] = box_height(self.rows[index])
-        self._tops = list(accumulate(heights, initial=0))
+    def grow(self, by: float = inf) -> None:
+        """Stack at least so many rows more, or all there are."""
+        wanted = len(self.rows) + by
+        for part in self._parts:
+            for index, row in enumerate(part, len(self.rows)):
+                if row[0] > RowKind.PAIR:  # few, where lines are many
+                    self._places[row.kind].append(index)
+            self.rows += part
+            self._tops += accumulate(self._heights(part), initial=self._tops.pop())
+            if len(self.rows) >= wanted:
+                return
+        self.whole = True
 
     def at(self, y: int) -> tuple[int, int]:
         """The row on screen line `y` (from 0 at the top of the content), and which of its lines that is."""
@@ -295,22 +298,6 @@ def row_of_line(layout: Layout, ref: LineRef) -> int | None:
         if row.kind in (RowKind.LINE, RowKind.PAIR) and ref.line in (row.a, row.b):
             return index
     return None
-
-
-def _wrapped(rows: Sequence[DiffRow], files: Sequence[FileDiff], widths: tuple[int, int]) -> list[int]:
-    """Heights of the rows whose lines wrap; a unified line is measured as the right half, whose width is all there is."""
-    heights = []
-    for row in rows:
-        height = 1
-        if row.kind <= RowKind.PAIR:
-            lines = files[row.file].hunks[row.hunk].lines
-            if row.kind == RowKind.LINE:
-                height = rows_needed(lines[row.a].text, widths[1])
-            else:
-                sides = ((row.a, widths[0]), (row.b, widths[1]))
-                height = max(rows_needed(lines[a].text, width) for a, width in sides if a >= 0)
-        heights.append(height)
-    return heights
 
 
 # Findings and comments as rows of prose: a bar, what kind of remark, the words, who said it.

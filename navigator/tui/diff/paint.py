@@ -15,17 +15,9 @@ from textual.strip import Strip
 from navigator.model import patterns
 from navigator.model.diff import DiffLine, FileDiff, choices
 from navigator.tui.diff.highlight import MAX_COMPARED, Spans, changed_words
-from navigator.tui.diff.layout import (
-    Annotation,
-    BoxLine,
-    DiffRow,
-    Mode,
-    RowKind,
-    box_lines,
-    partners,
-)
+from navigator.tui.diff.layout import Annotation, BoxLine, DiffRow, Mode, RowKind, box_lines, partners
 from navigator.tui.theme import DiffPalette
-from navigator.tui.widgets.cells import clip, display, fit_left, wrap
+from navigator.tui.widgets.cells import clip, display, fit_left, rows_needed, wrap
 
 SIGNS = {" ": " ", "+": "+", "-": "−"}
 """The sign column. The minus is the typographic one, as wide as the plus."""
@@ -115,9 +107,23 @@ class Painter:
         right = max(1, self.width - self.left - self.gutter)
         return (max(1, self.left - self.gutter), right) if self.mode == "split" else (right, right)
 
-    def box_height(self, row: DiffRow) -> int:
-        """How many lines the box of a BOX row takes."""
-        return len(self._box(row.a))
+    def heights(self, rows: Sequence[DiffRow]) -> list[int]:
+        """How many screen lines each row of a part takes: lines wrap, and a file's header has a blank line above it."""
+        last, (left, right) = rows[-1] if rows else None, self.text_widths
+        lines = self.scene.files[last.file].hunks[last.hunk].lines if last and last.hunk >= 0 else ()
+        made = []
+        for place, row in enumerate(rows):
+            match row.kind:
+                case RowKind.LINE:
+                    made.append(rows_needed(lines[row.a].text, right))
+                case RowKind.PAIR:
+                    sides = ((row.a, left), (row.b, right))
+                    made.append(max(rows_needed(lines[a].text, width) for a, width in sides if a >= 0))
+                case RowKind.BOX:
+                    made.append(len(self._box(row.a)))
+                case _:
+                    made.append(2 if row.kind == RowKind.FILE and (place or row.file) else 1)
+        return made
 
     def strip(
         self,

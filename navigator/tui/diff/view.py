@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -40,6 +40,9 @@ from navigator.tui.keys import bindings_of
 from navigator.tui.theme import palette_for
 from navigator.tui.widgets.rows import ListKeys
 
+AT_ONCE = 500
+"""Rows laid out before the first paint, and then between two keys."""
+
 STRIPS = 2048
 """Strips kept: some thirty screens."""
 
@@ -52,7 +55,8 @@ _StripKey = tuple[int, int, Cursor, bool]
 class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
     """Shows `FileDiff`s with findings and comments beside the lines they are about.
 
-    Fill it with `show`; everything untrusted becomes inert on its way to the screen.
+    Fill it with `show`; everything untrusted becomes inert on its way to the screen. `files` is the diff as it is shown,
+    `collapsed` the keys of the findings and comments that are closed.
     """
 
     DEFAULT_CSS = """
@@ -90,12 +94,12 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
     def __init__(self, *, mode: Mode = "unified", id: str | None = None) -> None:
         super().__init__(id=id)
         self.set_reactive(DiffView.mode, mode)
-        self._files: list[FileDiff] = []
+        self.files: Sequence[FileDiff] = ()
         self._findings: tuple[FindingNote, ...] = ()
         self._comments: tuple[LineComment, ...] = ()
-        self._collapsed: set[str] = set()
+        self.collapsed: set[str] = set()
         self._scene = Scene(())
-        self._layout = Layout(())
+        self._shown = Layout((), lambda _: ())
         self._painter: Painter | None = None
         self._strips: LRUCache[_StripKey, Strip] = LRUCache(STRIPS)
         self._syntax = SyntaxStore()
@@ -117,11 +121,12 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         files: Sequence[FileDiff],
         findings: Sequence[FindingNote] = (),
         comments: Sequence[LineComment] = (),
+        collapsed: Iterable[str] = (),
     ) -> None:
-        """Show another diff, from its top. Keys of findings and comments are unique among both."""
-        self._files = list(files)
+        """Show another diff, from its top. Keys of findings and comments are unique among both; some are `collapsed`."""
+        self.files = tuple(files)
         self._findings, self._comments = tuple(findings), tuple(comments)
-        self._collapsed.clear()
+        self.collapsed = {*collapsed}
         self._scene = Scene(())
         self._syntax.clear()
         self._cursor = 0
@@ -136,11 +141,6 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         self._findings, self._comments = tuple(findings), tuple(comments)
         self._keep_place()
 
-    def set_expanded(self, key: str, expanded: bool) -> None:
-        """Open or close one finding or comment."""
-        (self._collapsed.discard if expanded else self._collapsed.add)(key)
-        self._keep_place()
-
     def set_chosen(self, labels: Collection[str]) -> None:
         """Mark these hunks as chosen, and no others."""
         self._scene.chosen = frozenset(labels)
@@ -153,19 +153,14 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         return self._scene.chosen
 
     @property
-    def files(self) -> Sequence[FileDiff]:
-        """The diff as it is shown."""
-        return tuple(self._files)
-
-    @property
     def annotations(self) -> Sequence[Annotation]:
         """Findings, then comments."""
         return (*self._findings, *self._comments)
 
     @property
-    def expanded(self) -> Mapping[str, bool]:
-        """By key, whether each finding and comment is open."""
-        return {annotation.key: annotation.key not in self._collapsed for annotation in self.annotations}
+    def at_end(self) -> bool:
+        """Whether the last line is on the screen."""
+        return self._shown.whole and round(self.scroll_y) + self._page >= self._shown.total
 
     @property
     def current_key(self) -> str:
@@ -173,15 +168,37 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         return self._key_at(self._cursor)
 
     def _rebuild(self) -> None:
-        files, annotations = self._files, self.annotations
+        files, annotations = self.files, self.annotations
         placement = place(files, annotations)
         collapsed = {
-            index for index, annotation in enumerate(annotations) if annotation.key in self._collapsed
+            index for index, annotation in enumerate(annotations) if annotation.key in self.collapsed
         }
         self._scene = Scene(files, annotations, placement.elsewhere, collapsed, self.chosen)
-        self._layout = Layout(build_rows(files, placement, self.mode))
-        self._cursor = min(self._cursor, max(0, len(self._layout.rows) - 1))
-        self._stack()
+        painter = self._repaint()
+        self._shown = Layout(build_rows(files, placement, self.mode), painter.heights)
+        self._shown.grow(AT_ONCE)
+        if self._cursor:
+            self._cursor = min(self._cursor, max(0, len(self._layout.rows) - 1))
+        self.virtual_size = Size(painter.width, self._shown.total)
+        self.call_after_refresh(self._grow)
+
+    def _grow(self) -> None:
+        """Lay out the rest, in steps that hold up no key."""
+        if self._shown.whole:
+            return
+        self._shown.grow(AT_ONCE)
+        if self._shown.whole:
+            self.virtual_size = self.virtual_size.with_height(self._shown.total)
+        else:
+            self.call_after_refresh(self._grow)
+
+    @property
+    def _layout(self) -> Layout:
+        """The rows, all of them; what only draws asks for those that are `_shown` so far."""
+        if not self._shown.whole:
+            self._shown.grow()
+            self.virtual_size = self.virtual_size.with_height(self._shown.total)
+        return self._shown
 
     def _keep_place(self) -> None:
         """Make new rows; what was on the screen stays where it was, and the cursor on what it was on."""
@@ -205,20 +222,12 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
             self._rebuild()
         elif self._painter.width != width:
             on_screen = self._layout.top(self._cursor) - round(self.scroll_y)
-            self._stack()
+            self._rebuild()
             self._scroll_now(self._layout.top(self._cursor) - on_screen)
         self._reveal()
 
     def watch_mode(self) -> None:
         self._keep_place()
-
-    # Layout
-
-    def _stack(self) -> None:
-        """The same rows, laid out again: their heights depend on the width."""
-        painter = self._repaint()
-        self._layout.measure(self._scene.files, painter.text_widths, painter.box_height)
-        self.virtual_size = Size(painter.width, self._layout.total)
 
     def _repaint(self) -> Painter:
         """Another painter: colours or anything above changed."""
@@ -233,8 +242,8 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         return self._painter
 
     def _refresh_row(self, index: int) -> None:
-        if index < len(self._layout.rows):
-            self.refresh_lines(self._layout.top(index), self._layout.height(index))
+        if index < len(self._shown.rows):
+            self.refresh_lines(self._shown.top(index), self._shown.height(index))
 
     # Drawing
 
@@ -246,23 +255,23 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         top = round(self.scroll_y)
         if y == 0 and (header := self._sticky(top)) is not None:
             return painter.strip(DiffRow(RowKind.FILE, header), 0, 1)
-        if top + y >= self._layout.total:
+        if top + y >= self._shown.total:
             return Strip.blank(painter.width, painter.palette.base)
-        index, sub = self._layout.at(top + y)
-        row = self._layout.rows[index]
+        index, sub = self._shown.at(top + y)
+        row = self._shown.rows[index]
         syntax, known = self._syntax_of(row)
         key = (index, sub, self._cursor_on(index), known)
         strip = self._strips.get(key)
         if strip is None:
-            strip = painter.strip(row, sub, self._layout.height(index), key[2], syntax)
+            strip = painter.strip(row, sub, self._shown.height(index), key[2], syntax)
             self._strips[key] = strip
         return strip
 
     def _sticky(self, top: int) -> int | None:
         """The file whose header stays on the first line while its rows scroll under it."""
-        if top == 0 or top >= self._layout.total:
+        if top == 0 or top >= self._shown.total:
             return None
-        row = self._layout.rows[self._layout.at(top)[0]]
+        row = self._shown.rows[self._shown.at(top)[0]]
         return None if row.kind == RowKind.FILE or row.file < 0 else row.file
 
     def _cursor_on(self, index: int) -> Cursor:
@@ -300,7 +309,7 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
 
     @property
     def _row(self) -> DiffRow | None:
-        rows = self._layout.rows
+        rows = self._shown.rows
         return rows[self._cursor] if self._cursor < len(rows) else None
 
     @property
@@ -321,12 +330,12 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
 
     def _reveal(self) -> None:
         """Scroll as little as needed for the cursor's row; of a row taller than the screen, for some of it."""
-        if not self._layout.rows:
+        if not self._shown.rows:
             return
         page = self._page
         margin = min(MARGIN, (page - 1) // 2)
-        top = self._layout.top(self._cursor)
-        bottom = top + self._layout.height(self._cursor)
+        top = self._shown.top(self._cursor)
+        bottom = top + self._shown.height(self._cursor)
         scroll = round(self.scroll_y)
         highest = bottom + margin - page
         lowest = top - margin
@@ -338,8 +347,8 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
 
     def _on_screen(self, index: int) -> bool:
         top = round(self.scroll_y)
-        start = self._layout.top(index)
-        return start < top + self._page and start + self._layout.height(index) > top
+        start = self._shown.top(index)
+        return start < top + self._page and start + self._shown.height(index) > top
 
     def _into_view(self) -> bool:
         """Bring a cursor that was left behind by the wheel back to the screen; False when it was there already."""
@@ -447,7 +456,7 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
 
     def _anchor(self, index: int) -> Anchor:
         """The place of a row, on the wanted side where it has both; boxes belong to the line above them."""
-        rows = self._layout.rows
+        rows = self._shown.rows
         if not 0 <= index < len(rows):
             return Anchor()
         while index and rows[index].kind == RowKind.BOX:
@@ -473,7 +482,7 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
 
     def _key_at(self, index: int) -> str:
         """The key of the finding or comment that a row belongs to, or ""."""
-        row = self._layout.rows[index] if index < len(self._layout.rows) else None
+        row = self._shown.rows[index] if index < len(self._shown.rows) else None
         return self._scene.annotations[row.a].key if row is not None and row.kind == RowKind.BOX else ""
 
     def _find(self, key: str, anchor: Anchor) -> int:
@@ -500,13 +509,13 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
 
     def move_to(self, path: str, side: Side = "new", line: int | None = None) -> bool:
         """Put the cursor on a line, or on a file's header; False when the diff does not show it."""
-        index = find_file(self._files, path)
+        index = find_file(self.files, path)
         if index is None:
             return False
         if line is None:
             self._move(self._layout.file_rows[index])
             return True
-        ref = find_line(self._files, path, side, line)
+        ref = find_line(self.files, path, side, line)
         row = None if ref is None else row_of_line(self._layout, ref)
         if row is None:
             return False
@@ -529,7 +538,7 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
             case RowKind.BOX:
                 self._toggle(self.current_key)
             case RowKind.HUNK:
-                file = self._files[row.file]
+                file = self.files[row.file]
                 lines = (line.new for line in file.hunks[row.hunk].lines if line.new is not None)
                 self.post_message(self.ContextAsked(file.path, next(lines, None)))
             case RowKind.LINE | RowKind.PAIR:
@@ -542,11 +551,12 @@ class DiffView(ListKeys, can_focus=True, inherit_bindings=False):
         row = self._row
         if row is None or row.file < 0:
             return
-        labels = choices(self._files[row.file], row.file + 1)
+        labels = choices(self.files[row.file], row.file + 1)
         self.post_message(self.ChoiceAsked(labels if row.hunk < 0 else labels[row.hunk : row.hunk + 1]))
 
     def _toggle(self, key: str) -> None:
-        self.set_expanded(key, key in self._collapsed)
+        self.collapsed ^= {key}
+        self._keep_place()
 
     # The mouse
 

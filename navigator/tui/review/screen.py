@@ -179,14 +179,15 @@ class ReviewScreen(NavScreen):
         self._drawn = pair
         nothing = "is identical to the round before" if self.between else "changes nothing"
         self._say("" if files else f"{shown.id} {nothing}.")
-        self.diff.show(files, notes, comments)
+        # A matter of taste, or of no line of the diff, takes one row until it is opened.
+        small = [
+            note.key
+            for note in notes
+            if note.finding.severity is Severity.NIT
+            or (note.finding.severity is Severity.MINOR and not note.finding.anchored)
+        ]
+        self.diff.show(files, notes, comments, small)
         self._mark_chosen(shown)
-        for note in notes:
-            # A matter of taste, or of no line of the diff, takes one row until it is opened.
-            if note.finding.severity is Severity.NIT or (
-                note.finding.severity is Severity.MINOR and not note.finding.anchored
-            ):
-                self.diff.set_expanded(note.key, False)
         self._reaching_end = False
         self.call_after_refresh(self._watch_end)
 
@@ -258,7 +259,7 @@ class ReviewScreen(NavScreen):
         shown, diff = self.shown, self.diff
         if shown is None or shown.seen or self.between or self._drawn is None or self._reaching_end:
             return
-        if round(diff.scroll_y) + diff.scrollable_content_region.height < diff.virtual_size.height:
+        if not diff.at_end:
             return
         self._reaching_end = True
         self.set_timer(self.SEEN_AFTER, partial(self._has_seen, shown.id))

@@ -87,6 +87,10 @@ class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
 
     The cursor and the selection follow rows by their keys when other rows are set.
 
+    Attributes:
+        rows: those that are set (`set_rows`).
+        cursor: the index of the row under the cursor.
+
     Args:
         key: a row's key, unique among the rows.
         draw: a row as pieces that fill the width it is given.
@@ -135,26 +139,16 @@ class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
         self._heading = heading
         self._selectable = selectable
         self.empty = tuple(empty)
-        self._rows: Sequence[R] = ()
-        self._cursor = 0
+        self.rows: Sequence[R] = ()
+        self.cursor = 0
         self._selection: set[str] = set()
 
     # What is shown
 
     @property
-    def rows(self) -> Sequence[R]:
-        """The rows that are set."""
-        return self._rows
-
-    @property
     def current(self) -> R | None:
         """The row under the cursor."""
-        return self._rows[self._cursor] if self._rows else None
-
-    @property
-    def cursor(self) -> int:
-        """The index of the row under the cursor."""
-        return self._cursor
+        return self.rows[self.cursor] if self.rows else None
 
     @property
     def selection(self) -> frozenset[str]:
@@ -164,25 +158,25 @@ class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
     @property
     def selected_rows(self) -> list[R]:
         """The selected rows, in order."""
-        return [row for row in self._rows if self._key(row) in self._selection] if self._selection else []
+        return [row for row in self.rows if self._key(row) in self._selection] if self._selection else []
 
     def set_rows(self, rows: Sequence[R]) -> None:
         """Show other rows. The cursor stays on its row where that is still there, else at its place."""
-        if rows is self._rows:
+        if rows is self.rows:
             return
         current = self.current
         held = self._key(current) if current is not None else None
-        before = self._cursor
-        self._rows = rows
+        before = self.cursor
+        self.rows = rows
         if held is not None and not (before < len(rows) and self._key(rows[before]) == held):
             place = next((index for index, row in enumerate(rows) if self._key(row) == held), None)
             if place is not None:
-                self._cursor = place
-        self._cursor = max(0, min(self._cursor, len(rows) - 1))
+                self.cursor = place
+        self.cursor = max(0, min(self.cursor, len(rows) - 1))
         if self._selection:
             self._selection &= {self._key(row) for row in rows}
         self._resize_content()
-        if self._cursor != before:
+        if self.cursor != before:
             self._reveal()
         self.refresh()
         now = self.current
@@ -200,13 +194,13 @@ class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
 
     def move_to_key(self, key: str) -> None:
         """Put the cursor on the row with this key, if it is there."""
-        place = next((index for index, row in enumerate(self._rows) if self._key(row) == key), None)
+        place = next((index for index, row in enumerate(self.rows) if self._key(row) == key), None)
         if place is not None:
             self._move(place)
 
     def show_top(self) -> None:
         """Scroll up as far as the cursor stays in sight."""
-        self.scroll_to(y=max(0, self._cursor - self.page_rows + 1), animate=False, immediate=True, force=True)
+        self.scroll_to(y=max(0, self.cursor - self.page_rows + 1), animate=False, immediate=True, force=True)
 
     # Drawing
 
@@ -224,7 +218,7 @@ class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
         return self.scrollable_content_region.width
 
     def _resize_content(self) -> None:
-        self.virtual_size = Size(self._width, len(self._rows) + self._top)
+        self.virtual_size = Size(self._width, len(self.rows) + self._top)
 
     def on_resize(self) -> None:
         """The width follows the screen; the cursor stays in sight."""
@@ -244,12 +238,12 @@ class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
                 ]
             return drawn(self, pieces, width, self.rich_style)
         index = y - self._top + round(self.scroll_y)
-        if index >= len(self._rows):
-            line = index if not self._rows else -1
+        if index >= len(self.rows):
+            line = index if not self.rows else -1
             text = self.empty[line] if 0 <= line < len(self.empty) else ""
             return drawn(self, [(" " * GUTTER + text, "muted")], width, self.rich_style)
-        row = self._rows[index]
-        base, here = self.rich_style, index == self._cursor
+        row = self.rows[index]
+        base, here = self.rich_style, index == self.cursor
         if here and self.has_focus:
             base += piece_styles(self.app.current_theme)["cursor"]
         selected = self._key(row) in self._selection
@@ -260,10 +254,10 @@ class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
     # Moving
 
     def _move(self, to: int) -> None:
-        to = max(0, min(to, len(self._rows) - 1))
-        if to == self._cursor or not self._rows:
+        to = max(0, min(to, len(self.rows) - 1))
+        if to == self.cursor or not self.rows:
             return
-        before, self._cursor = self._cursor, to
+        before, self.cursor = self.cursor, to
         if not self._reveal():
             for index in (before, to):
                 self.refresh(Region(0, index - round(self.scroll_y) + self._top, self._width, 1))
@@ -274,7 +268,7 @@ class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
         if not self.is_attached:
             return False
         top = round(self.scroll_y)
-        target = min(max(top, self._cursor - self.page_rows + 1), self._cursor)
+        target = min(max(top, self.cursor - self.page_rows + 1), self.cursor)
         if target == top:
             return False
         self.scroll_to(y=target, animate=False, immediate=True, force=True)
@@ -290,26 +284,26 @@ class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
 
     def go_by(self, rows: int) -> None:
         """Move the cursor."""
-        self._move(self._cursor + rows)
+        self._move(self.cursor + rows)
 
     def action_select(self) -> None:
         """Select the row or not, and go on to the next."""
-        if self._selectable and self._toggle(self._cursor):
-            self._move(self._cursor + 1)
+        if self._selectable and self._toggle(self.cursor):
+            self._move(self.cursor + 1)
 
     def action_select_all(self) -> None:
         """Select every row, or none where all are."""
         if not self._selectable:
             return
-        keys = {self._key(row) for row in self._rows}
+        keys = {self._key(row) for row in self.rows}
         self._selection = set() if keys <= self._selection else keys
         self.refresh()
         self.post_message(self.Selected(self))
 
     def _toggle(self, index: int) -> bool:
-        if not 0 <= index < len(self._rows):
+        if not 0 <= index < len(self.rows):
             return False
-        self._selection ^= {self._key(self._rows[index])}
+        self._selection ^= {self._key(self.rows[index])}
         self.refresh()
         self.post_message(self.Selected(self))
         return True
@@ -322,7 +316,7 @@ class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
         if place is None:
             return
         index = place.y - self._top + round(self.scroll_y)
-        if place.y < self._top or index >= len(self._rows):
+        if place.y < self._top or index >= len(self.rows):
             return
         self._move(index)
         if place.x < GUTTER and self._selectable:

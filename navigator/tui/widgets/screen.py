@@ -15,7 +15,7 @@ from textual.widget import Widget
 from navigator.tui.base import BaseApp, DeckSnapshotChanged, LiveChanged
 from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.keys import SCOPES, Action, bindings_of, in_scope
-from navigator.tui.widgets.strip import StatusStrip
+from navigator.tui.widgets.strip import StatusStrip, StripFacts
 
 _CARRIED_ELSEWHERE = frozenset({"app", "go", "list", "diff"})
 """Groups whose actions the app or a widget has."""
@@ -48,7 +48,7 @@ class NavScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Strip, body, key bar."""
-        yield StatusStrip(self.TITLE or "", lambda: self.app.strip_facts, full=self.FULL_STRIP)
+        yield StatusStrip(self.TITLE or "", self._facts, full=self.FULL_STRIP)
         yield from self.compose_body()
         yield KeyBar(self.SCOPE, self.offers)
 
@@ -105,6 +105,9 @@ class NavScreen(Screen[None]):
         """What the keys do here has changed."""
         for keybar in self.query(KeyBar):
             keybar.refresh()
+
+    def _facts(self) -> StripFacts | None:
+        return self.app.strip_facts if self.app.settled else None
 
     def _refresh_strip(self) -> None:
         for strip in self.query(StatusStrip):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widget import Widget
 
+from navigator.model.json_text import table
 from navigator.model.states import Role, TaskState
 from navigator.model.text import plural, safe_line
 from navigator.sheet.waiting import about, card_seconds
@@ -21,22 +22,13 @@ from navigator.tui.deck_snapshot import (
     short_model,
     swap_bar,
 )
-from navigator.tui.widgets.cells import Piece, bar, duration, justified, length, thousands
+from navigator.tui.widgets.cells import Piece, bar, cropped, duration, justified, length, thousands
 
 if TYPE_CHECKING:
     from navigator.config.settings import Settings
 
 
-_STYLES = {
-    "muted": "$muted",
-    "faint": "$faint",
-    "accent": "$accent",
-    "strong": "bold",
-    "good": "$success",
-    "bad": "$error",
-    "warn": "$warning",
-    "title": "bold",
-}
+_STYLES: dict[str, str] = table("navigator.tui", "themes.toml")["content"]
 
 
 def content_of(pieces: list[Piece]) -> Content:
@@ -49,7 +41,7 @@ class StatusStrip(Widget):
 
     Args:
         title: of the screen.
-        facts: asked each time it is drawn.
+        facts: asked each time it is drawn; None before the settings were read.
         full: what waits stands in place of the title.
     """
 
@@ -62,7 +54,7 @@ class StatusStrip(Widget):
     }
     """
 
-    def __init__(self, title: str, facts: Callable[[], StripFacts], *, full: bool = False) -> None:
+    def __init__(self, title: str, facts: Callable[[], StripFacts | None], *, full: bool = False) -> None:
         super().__init__()
         self._title = title
         self._full = full
@@ -80,10 +72,12 @@ class StatusStrip(Widget):
         width = self.size.width
         said: list[Piece] = [(self._title, "muted")]
         line: list[Piece] = []
-        # Before the first look at the store there is nothing to say, and no need of the settings.
+        # Before the first look at the store there is nothing to say.
         if self._snapshot.loaded or self._snapshot.problem:
-            line = strip_line(self._snapshot, self._live, self._facts(), width)
             said = summary(self._snapshot, self._live) if self._full else said
+            if (facts := self._facts()) is not None:
+                kept = min(length(said[:1]), _KEPT) + 2
+                line = strip_line(self._snapshot, self._live, facts, width, kept)
         head: list[Piece] = [("navigator  ", "title"), *said]
         return content_of(justified(head if length([*head, *line]) + 2 <= width else said, line, width))
 
@@ -118,18 +112,24 @@ def strip_facts(settings: Settings, start_key: str = "ctrl+n") -> StripFacts:
     )
 
 
-def strip_line(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int) -> list[Piece]:
-    """What the GPU does, how full the batch is, and when its review comes."""
-    wide = width >= WIDE
-    line = _gpu(snapshot, live, facts, width)
+_KEPT = 20
+"""Cells at the left, of what waits or the title, that nothing takes away."""
+
+
+def strip_line(
+    snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int, kept: int = 0
+) -> list[Piece]:
+    """What the GPU does, how full the batch is, and when its review comes; `kept` of the cells are for what waits."""
+    wide, room = width >= WIDE, width - kept
+    line = _gpu(snapshot, live, facts, width, room)
     if live.swap is not None:
-        return line
+        return cropped(line, room)
     counted = (f"   batch {snapshot.awaiting_review} of {facts.target}", "")
-    line += [counted] if length([*line, counted]) <= width else []
+    line += [counted] if length([*line, counted]) <= room else []
     left = live.by_role("next_review").get("seconds") if live.conductor == "here" else None
     if wide and left is not None and not _failed_servers(live):
         line.append((", review due" if left < 1 else f", review in {duration(left)}", "muted"))
-    return line
+    return cropped(line, room)
 
 
 def summary(snapshot: DeckSnapshot, live: LiveStatus) -> list[Piece]:
@@ -150,7 +150,7 @@ ROOMY = 150
 """Cells from which it also says what the CPU does during a swap."""
 
 
-def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int) -> list[Piece]:
+def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int, room: int) -> list[Piece]:
     wide = width >= WIDE
     warning: list[Piece] = [("REHEARSAL   ", "warn")] if snapshot.rehearsal else []
     warning += [("⚠ tests run without a sandbox   ", "warn")] if facts.unsandboxed else []
@@ -178,7 +178,7 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int
     if live.conductor == "starting":
         return [*warning, ("○ ", "muted"), ("starting the conductor …", "muted")]
     if live.conductor != "here":
-        return [*warning, *_no_conductor(snapshot, facts)]
+        return [*warning, *_no_conductor(snapshot, facts, room - length(warning))]
     if live.status.get("both_resident"):
         held = "BOTH RESIDENT"
     else:
@@ -194,12 +194,13 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int
     return pieces
 
 
-def _no_conductor(snapshot: DeckSnapshot, facts: StripFacts) -> list[Piece]:
+def _no_conductor(snapshot: DeckSnapshot, facts: StripFacts, room: int) -> list[Piece]:
     queued = sum(card.state is TaskState.QUEUED for card in snapshot.work)
-    if queued:
-        words = f"no conductor, {plural(queued, 'task')} queued: "
-        return [("○ ", "warn"), (words, "warn"), (facts.start_key, "accent"), (" starts", "")]
-    return [("○ ", "warn"), ("no conductor", "warn")]
+    if not queued:
+        return [("○ ", "warn"), ("no conductor", "warn")]
+    words = f"no conductor, {plural(queued, 'task')} queued: "
+    line = [("○ ", "warn"), (words, "warn"), (facts.start_key, "accent"), (" starts", "")]
+    return line if length(line) <= room else [line[0], (f"{queued} queued: ", "warn"), *line[2:]]
 
 
 def _failed_servers(live: LiveStatus) -> dict[str, str]:

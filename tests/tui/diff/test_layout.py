@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ MODES = st.sampled_from(["unified", "split"])
 
 
 def rows_for(files: list[FileDiff], comments: list[LineComment], mode: Mode) -> list[DiffRow]:
-    return build_rows(files, place(files, comments), mode)
+    return [*chain.from_iterable(build_rows(files, place(files, comments), mode))]
 
 
 @given(st.data(), diffs(), MODES)

@@ -38,8 +38,8 @@ def painted(
     placement = place(files, annotations)
     scene = Scene(files, annotations, placement.elsewhere)
     painter = Painter(scene, palette_for(THEMES[theme]), mode=mode, width=width)
-    layout = Layout(build_rows(files, placement, mode))
-    layout.measure(files, painter.text_widths, painter.box_height)
+    layout = Layout(build_rows(files, placement, mode), painter.heights)
+    layout.grow()
     return painter, layout
 
 

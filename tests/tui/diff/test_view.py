@@ -126,15 +126,15 @@ async def test_remarks_open_and_close_and_change_while_the_place_is_kept() -> No
     async with app.run_test(size=(80, 24)) as pilot:
         view = await settle(pilot)
         await pilot.click(view, offset=(20, 1), times=2)
-        assert view.current_key == "task" and view.expanded["task"] is False
+        assert view.current_key == "task" and "task" in view.collapsed
         await pilot.press("enter")
         assert go_to_finding(view, "major")
         await pilot.press("enter")
-        assert view.expanded["major"] is False and view.current_key == "major"
+        assert "major" in view.collapsed and view.current_key == "major"
         assert any("▸ ● major  sum() of an empty list" in line for line in screen_text(view))
         assert not any("happens when" in line for line in screen_text(view))
         await pilot.press("k", "enter")
-        assert view.expanded["major"] is True
+        assert "major" not in view.collapsed
         assert go_to_finding(view, "absent") is False
 
         view.move_to(TOTALS, "new", 50)  # more context is asked for at the header of a hunk
@@ -268,3 +268,23 @@ async def test_a_tiny_terminal_is_survived() -> None:
             await pilot.resize_terminal(*size)
             await pilot.press("j", "]", "G", "g")
         assert view.location == Anchor(TOTALS) or view.location == Anchor()
+
+
+async def test_a_long_diff_opens_with_its_first_rows_and_the_rest_follows() -> None:
+    lines = [DiffLine("+", f"line {n}", None, n) for n in range(1, 4001)]
+    hunks = tuple(
+        Hunk(f"H{n}", 0, 0, n, 100, "", tuple(lines[n - 1 : n + 99])) for n in range(1, len(lines), 100)
+    )
+    files = [FileDiff("A", "", "long.txt", hunks=hunks)]
+    async with ViewApp(FILES).run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        view.show(files)
+        first = len(view._shown.rows)
+        assert "line 1" in "\n".join(screen_text(view)) and 24 < first < len(lines) and not view.at_end
+        await until(pilot, lambda: view._shown.whole)
+        assert view.virtual_size.height == view._shown.total == len(lines) + len(hunks) + 1
+        view.show(files)
+        assert len(view._shown.rows) == first
+        view.action_last()
+        assert view.location.line == len(lines), "a key that needs all rows does not wait for them"
+        await until(pilot, lambda: view.at_end)
