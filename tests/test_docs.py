@@ -38,7 +38,14 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_relative_link_leads_somewhere(page: Path) -> None:
+def test_what_a_page_names_exists(page: Path, tmp_path: Path) -> None:
+    links_lead_somewhere(page)
+    commands_and_options_exist(page)
+    settings_are_accepted(page, tmp_path / "config.toml")
+    keys_exist(page)
+
+
+def links_lead_somewhere(page: Path) -> None:
     for link in _LINK.findall(_BLOCK.sub("", page.read_text(encoding="utf-8"))):
         if "://" in link:
             continue
@@ -64,8 +71,7 @@ def words_of(line: str) -> list[str]:
     return words[1:]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_command_and_option_exists(page: Path) -> None:
+def commands_and_options_exist(page: Path) -> None:
     for line in command_lines(page):
         command: click.Command = cli
         words = words_of(line)
@@ -73,26 +79,21 @@ def test_every_command_and_option_exists(page: Path) -> None:
             found = command.get_command(click.Context(command), words[0])
             assert found is not None, f"{line}: there is no command {words[0]}"
             command, words = found, words[1:]
-        options = {option for parameter in command.params for option in parameter.opts} | {
-            "--help",
-            "--version",
-        }
+        options = {option for parameter in command.params for option in parameter.opts}
+        options |= {"--help", "--version"}
         for word in words:
             if word.startswith("--") and len(word) > 2:
                 assert word.partition("=")[0] in options, f"{line}: there is no option {word}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_settings_example_is_accepted(page: Path, tmp_path: Path) -> None:
+def settings_are_accepted(page: Path, file: Path) -> None:
     for language, body in _BLOCK.findall(page.read_text(encoding="utf-8")):
         if language == "toml" and "[keys]" not in body:
-            file = tmp_path / "config.toml"
             file.write_text(body, encoding="utf-8")
             load_settings(file)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_settings_key_that_is_named_exists(page: Path) -> None:
+def keys_exist(page: Path) -> None:
     for table, key in _KEY.findall(page.read_text(encoding="utf-8")):
         section: object = Settings()
         for part in table.split("."):

@@ -37,13 +37,8 @@ def say(session: str, text: str) -> None:
 
 
 def tool(session: str, number: int, kind: str, path: str) -> None:
-    update = {
-        "sessionUpdate": "tool_call",
-        "toolCallId": f"call-{number}",
-        "kind": kind,
-        "title": kind,
-        "locations": [{"path": path}],
-    }
+    update = {"sessionUpdate": "tool_call", "toolCallId": f"call-{number}", "kind": kind, "title": kind}
+    update |= {"locations": [{"path": path}]}
     write({"method": "session/update", "params": {"sessionId": session, "update": update}})
 
 
@@ -184,11 +179,7 @@ def behave(how: str, session: str, text: str) -> str:
     if how == "pipes" and not Path(".gitignore").exists():
         os.mkfifo(".gitignore")
     if how == "tests":
-        for name in (
-            "__pycache__/app.cpython-311.pyc",
-            "lib/.pytest_cache/v/nodeids",
-            "mine/__pycache__/kept.txt",
-        ):
+        for name in ("__pycache__/app.pyc", "lib/.pytest_cache/v/nodeids", "mine/__pycache__/kept.txt"):
             Path(name).parent.mkdir(parents=True, exist_ok=True)
             Path(name).write_bytes(b"kept" if "kept" in name else b"\x00\xff")
         Path("mine/.gitignore").write_text("!__pycache__/\n")

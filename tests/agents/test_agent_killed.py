@@ -10,15 +10,15 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from navigator.model.states import TaskState
 from tests.agents.conftest import install
 from tests.agents.test_misbehaving import left_of
 from tests.journey.room import CODE, text_of
 from tests.journey.scripted_models import Messages, Models, speaking
 from tests.journey.support import Desk, make_repository
-from tests.sandbox.support import no_sandbox
+from tests.sandbox.support import needs_sandbox
+
+pytestmark = needs_sandbox
 
 KILLS = int(os.environ.get("NAVIGATOR_KILLS", "3"))
 """Fifty and more with NAVIGATOR_KILLS."""
@@ -27,8 +27,6 @@ QUESTIONS = 4
 
 
 def test_no_answer_is_asked_for_twice_and_nothing_is_left(tmp_path: Path) -> None:
-    if reason := no_sandbox():
-        pytest.skip(reason)
     chance = random.Random(8)
     asked: list[str] = []
 
@@ -43,7 +41,7 @@ def test_no_answer_is_asked_for_twice_and_nothing_is_left(tmp_path: Path) -> Non
         desk.config.write_text(settings, encoding="utf-8")
         repository = make_repository(tmp_path / "code", {"app.py": CODE.encode()})
         desk.read("project", "add", str(repository), "--name", "code")
-        killed = tasks = strays = 0
+        killed = tasks = 0
         before: set[str] = set()
         while killed < KILLS:
             desk.read("task", "add", "code", f"Make double() multiply ASK={QUESTIONS} number {tasks}")
@@ -52,7 +50,7 @@ def test_no_answer_is_asked_for_twice_and_nothing_is_left(tmp_path: Path) -> Non
                 delay, count = chance.randint(0, 60), chance.randint(4, 4 + 2 * QUESTIONS)
                 died, _ = desk.killed_at("soon", delay, count, "run", "--until", "idle", "--json")
                 killed += died
-                strays += settled(tmp_path)
+                settled(tmp_path)
                 now = runs(desk)
                 if now - before or not died:
                     # It came as far as starting an agent, or to its end: what the one before left is gone.
@@ -73,8 +71,6 @@ def test_no_answer_is_asked_for_twice_and_nothing_is_left(tmp_path: Path) -> Non
         assert len(asked) <= len(answered) + sum(call.outcome == "lost" for call in calls)
         assert Counter(turn.outcome for turn in turns)["ok"] == tasks
         assert sum(turn.replayed for turn in turns) > 0
-        print(f"{killed} kills, {tasks} tasks, {len(asked)} requests for {len(answered)} questions")
-        print(f"{strays} sandboxes outlived their parent until the next start")
 
 
 def runs(desk: Desk) -> set[str]:
@@ -84,8 +80,6 @@ def runs(desk: Desk) -> set[str]:
 
 
 def test_what_outlived_a_killed_conductor_is_ended_at_the_next_start(tmp_path: Path) -> None:
-    if reason := no_sandbox():
-        pytest.skip(reason)
     with speaking(Models(lambda messages: "")) as models:
         desk = Desk.make(tmp_path / "desk", models.settings)
         mine, other = desk.paths.root / "agents" / "run-left", tmp_path / "run-other"
@@ -108,9 +102,8 @@ def test_what_outlived_a_killed_conductor_is_ended_at_the_next_start(tmp_path: P
                 sandbox.wait()
 
 
-def settled(folder: Path) -> int:
-    """Sandboxes that are there still some time after their parent's death: those that died with it are gone by then."""
+def settled(folder: Path) -> None:
+    """Give sandboxes some time after their parent's death: those that died with it are gone by then."""
     deadline = time.monotonic() + 2.0
-    while (found := len(left_of(folder))) and time.monotonic() < deadline:
+    while left_of(folder) and time.monotonic() < deadline:
         time.sleep(0.02)
-    return found

@@ -29,9 +29,8 @@ def test_the_edited_copy_becomes_a_proposal_and_lands(room: Room) -> None:
     (turn,) = room.read().agent_turns(task)
     assert (turn.outcome, turn.requests, turn.refused) == ("ok", 3, 0)
     calls = [call for call in room.read().calls(task_id=task) if call.purpose == "agent"]
-    assert [(call.seq, call.outcome, call.model) for call in calls] == [
-        (number, "ok", "scripted/writer") for number in range(3)
-    ]
+    assert [call.seq for call in calls] == [0, 1, 2]
+    assert {(call.outcome, call.model) for call in calls} == {("ok", "scripted/writer")}
     assert session["calls"] == {"made": 4, "repeated": 0, "lost": 0, "running": 0}
     assert len(room.models.written) == 3
     room.decide("approve", proposal)

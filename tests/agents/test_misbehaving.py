@@ -160,9 +160,7 @@ def test_limits_end_an_agent_and_no_other_one(room: Room, monkeypatch: pytest.Mo
     assert left(room) == []
 
 
-def test_an_agent_that_cannot_begin_leaves_the_task_queued_and_says_why(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_agent_that_cannot_begin_says_why(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conducting, "GIVE_UP_AFTER", 1)
     task = room.queue()
     for how, words in (

@@ -16,9 +16,7 @@ pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines"), pytest.ma
 
 
 @pytest.mark.parametrize("name", real.NAMES)
-def test_a_real_agent_writes_a_change_that_lands(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_of_a_real_agent_lands(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = real.installed(name)
     hurry(monkeypatch)
     model = real.ToolModel(str(tmp_path / "code" / "app.py"))

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.agents.acp import AgentFailed, AgentPipes, grant
+from navigator.agents.acp import AgentPipes, grant
 from navigator.agents.forwarder import BadRequest, digest_of, read_request
 from tests.journey.answers import JSON_VALUES as JSON
 
@@ -29,11 +29,8 @@ UPDATES = st.fixed_dictionaries(
 class Sink:
     """Takes what is written to the agent."""
 
-    def __init__(self) -> None:
-        self.written = b""
-
     def write(self, data: bytes) -> None:
-        self.written += data
+        """Nobody reads it."""
 
     async def drain(self) -> None:
         return
@@ -79,9 +76,7 @@ def test_no_request_breaks_the_reader(data: bytes) -> None:
 @given(
     st.lists(UPDATES | JSON, max_size=4), st.lists(st.integers(0, 10_000), max_size=4), st.binary(max_size=40)
 )
-def test_messages_are_read_however_they_are_cut_and_nothing_breaks_the_connection(
-    updates: list[Any], places: list[int], noise: bytes
-) -> None:
+def test_messages_are_read_however_they_are_cut(updates: list[Any], places: list[int], noise: bytes) -> None:
     messages: list[Any] = [
         {"jsonrpc": "2.0", "method": "session/update", "params": {"update": update}} for update in updates
     ]
@@ -96,21 +91,6 @@ def test_messages_are_read_however_they_are_cut_and_nothing_breaks_the_connectio
         return await asking
 
     assert asyncio.run(answered()) == {"stopReason": "end_turn"}
-
-
-def test_an_output_that_ends_fails_every_open_request() -> None:
-    async def answered() -> str:
-        link = AgentPipes(fed([b'{"id": 1']), Sink())  # type: ignore[arg-type]
-        asking = asyncio.create_task(link.ask("initialize", {}))
-        await asyncio.sleep(0)
-        await link.listen()
-        try:
-            await asking
-        except AgentFailed as error:
-            return error.message
-        return ""
-
-    assert asyncio.run(answered()) == "The agent closed its output."
 
 
 @given(JSON)

@@ -112,10 +112,7 @@ def pem() -> str:
     return f"-----BEGIN {'RSA'} PRIVATE KEY-----\n{body}-----END {'RSA'} PRIVATE KEY-----\n"
 
 
-SECRETS = {
-    "a token of a provider": f'TOKEN = "{"gh" + "p_" + drawn(36)}"\n',
-    "a whole key": pem(),
-}
+SECRETS = {"a token of a provider": f'TOKEN = "{"gh" + "p_" + drawn(36)}"\n', "a whole key": pem()}
 
 
 @pytest.mark.parametrize("name", SECRETS)

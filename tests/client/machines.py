@@ -15,6 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from navigator.client.body import ChatRequest
+from navigator.client.client import ModelClient
+from navigator.config.settings import ServerSettings, Settings
+from navigator.swap.base import PhaseEvent, SwapResult
 from tests.client.scripted import DONE, Request, Wire, _read, delta, usage
 
 ANSWER = ("app.py", "\n", "fine")
@@ -216,9 +220,8 @@ class Sglang(Machine):
             await wire.head(200, "text/plain")
         elif path == "/v1/loads":
             count = 0 if self.paused else len(self.running)
-            await wire.json(
-                {"loads": [{"num_running_reqs": count, "num_waiting_reqs": 0, "queues": {"grammar": 0}}]}
-            )
+            load = {"num_running_reqs": count, "num_waiting_reqs": 0, "queues": {"grammar": 0}}
+            await wire.json({"loads": [load]})
         elif path == "/abort_request":
             self.aborted.append(request.json["rid"])
             self.running[request.json["rid"]].set()
@@ -374,6 +377,34 @@ class LlamaRouter(Manager):
             entry | {"status": {"value": "loaded" if entry["id"] == self.loaded else "unloaded"}}
             for entry in super().listed()
         ]
+
+
+def two_roles(writer: tuple[str, str], reader: tuple[str, str], **swap: Any) -> Settings:
+    """Settings of two models with their addresses, and how they are swapped."""
+    servers = {"generator": writer, "reviewer": reader}
+    roles = {role: {"model": model, "base_url": url} for role, (model, url) in servers.items()}
+    return Settings.model_validate({**roles, "swap": swap})
+
+
+def quiet(event: PhaseEvent) -> None:
+    """A report nobody reads."""
+
+
+def ended(result: SwapResult) -> tuple[str, list[str]]:
+    """How a swap ended, and its phases."""
+    return result.outcome, [phase.name for phase in result.phases]
+
+
+@asynccontextmanager
+async def streaming(machine: Machine, server: ServerSettings) -> AsyncIterator[asyncio.Task[Any]]:
+    """An answer of the machine under way, which stops until its `hold` is set."""
+    machine.hold.clear()
+    question = ChatRequest([{"role": "user", "content": "x"}], max_tokens=9, temperature=0.0, top_p=1.0)
+    async with ModelClient(server) as client:
+        stream = asyncio.create_task(client.chat(question))
+        while not machine.running:
+            await asyncio.sleep(0.005)
+        yield stream
 
 
 @asynccontextmanager

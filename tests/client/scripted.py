@@ -74,10 +74,8 @@ class Server:
 
 
 def models(*names: str, owned_by: str = "vllm") -> dict[str, Any]:
-    return {
-        "object": "list",
-        "data": [{"id": name, "object": "model", "owned_by": owned_by} for name in names],
-    }
+    listed = [{"id": name, "object": "model", "owned_by": owned_by} for name in names]
+    return {"object": "list", "data": listed}
 
 
 def routes(chat: Script | list[Script], **others: Script) -> Script:
@@ -155,24 +153,15 @@ def data(payload: Any) -> str:
 def delta(text: str = "", *, model: str = "org/model", finish: str | None = None, **fields: Any) -> str:
     """One chunk of a streamed answer."""
     content = {"content": text} if text else {}
-    return data(
-        {"model": model, "choices": [{"index": 0, "delta": content | fields, "finish_reason": finish}]}
-    )
+    choice = {"index": 0, "delta": content | fields, "finish_reason": finish}
+    return data({"model": model, "choices": [choice]})
 
 
 def usage(prompt: int = 7, completion: int = 3, cached: int = 5) -> str:
     """The chunk that ends a stream with include_usage."""
-    return data(
-        {
-            "model": "org/model",
-            "choices": [],
-            "usage": {
-                "prompt_tokens": prompt,
-                "completion_tokens": completion,
-                "prompt_tokens_details": {"cached_tokens": cached},
-            },
-        }
-    )
+    counts = {"prompt_tokens": prompt, "completion_tokens": completion}
+    counts["prompt_tokens_details"] = {"cached_tokens": cached}
+    return data({"model": "org/model", "choices": [], "usage": counts})
 
 
 DONE = "data: [DONE]\n\n"

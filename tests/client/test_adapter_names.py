@@ -64,9 +64,8 @@ async def test_two_first_requests_to_an_adapter_do_not_take_it_from_each_other(
     async def listed(request: Request, wire: Wire) -> None:
         nonlocal lists
         lists += 1
-        if (
-            lists > 2
-        ):  # once to know the server, then each of the two: the second gets it when the first has asked
+        # Once to know the server, then each of the two: the second gets it when the first has asked.
+        if lists > 2:
             await asked.wait()
         await wire.json(models("org/model", owned_by="llamacpp"))
 
@@ -83,14 +82,10 @@ async def test_two_first_requests_to_an_adapter_do_not_take_it_from_each_other(
             await asyncio.sleep(0.01)
         await answer("yes")(request, wire)
 
-    async with serving(routes(chat, models=listed, **{"lora-adapters": adapters})) as server:
-        client = connect(server.url, model="read")
-        async with client:
-            first, second = (
-                asyncio.create_task(client.chat(question())),
-                asyncio.create_task(client.chat(question())),
-            )
-            said = await first
-            answered.set()
-            assert [said.text, (await second).text] == ["yes", "yes"]
+    script = routes(chat, models=listed, **{"lora-adapters": adapters})
+    async with serving(script) as server, connect(server.url, model="read") as client:
+        first, second = (asyncio.create_task(client.chat(question())) for _ in range(2))
+        said = await first
+        answered.set()
+        assert [said.text, (await second).text] == ["yes", "yes"]
     assert [chat.json["lora"] for chat in server.chats] == [[{"id": 1, "scale": 1.0}]] * 2

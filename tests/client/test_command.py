@@ -17,6 +17,7 @@ from navigator.process import runner
 from navigator.swap.base import PhaseEvent
 from navigator.swap.strategies import command
 from navigator.swap.strategies.command import CommandStrategy
+from tests.client.machines import ended, quiet, two_roles
 from tests.client.scripted import Request, Server, Wire, answer, models, routes, serving
 
 NAMES = {"generator": "org/writer", "reviewer": "org/reader"}
@@ -57,13 +58,8 @@ def program(folder: Path, text: str, name: str = "swap") -> str:
 
 
 def settings(url: str, argv: list[str]) -> Settings:
-    roles = {role: {"model": model, "base_url": url} for role, model in NAMES.items()}
-    swap = {"strategy": "command", "command": {"argv": tuple(argv)}}
-    return Settings.model_validate({**roles, "swap": swap})
-
-
-def quiet(event: PhaseEvent) -> None:
-    """A report nobody reads."""
+    writer, reader = ((model, url) for model in NAMES.values())
+    return two_roles(writer, reader, strategy="command", command={"argv": tuple(argv)})
 
 
 async def test_the_role_is_put_where_it_was_asked_for(folder: Path) -> None:
@@ -72,8 +68,7 @@ async def test_the_role_is_put_where_it_was_asked_for(folder: Path) -> None:
         swaps = CommandStrategy(settings(server.url, [str(folder / "swap"), "--model", "{role}"]))
         assert await swaps.resident() is Role.GENERATOR
         result = await swaps.swap(Role.REVIEWER, quiet)
-        names = [phase.name for phase in result.phases]
-        assert (result.outcome, names) == ("done", ["drain", "load", "verify"])
+        assert ended(result) == ("done", ["drain", "load", "verify"])
         assert (folder / "words").read_text() == "--model reviewer\n"
         assert await swaps.resident() is Role.REVIEWER
         again = await swaps.swap(Role.REVIEWER, quiet)

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from navigator.client.body import ChatRequest
-from navigator.client.client import ModelClient
 from navigator.config.settings import Settings
 from navigator.model.errors import MissingPart
 from navigator.model.states import Role
-from navigator.swap.base import PhaseEvent
 from navigator.swap.strategies import managed
 from navigator.swap.strategies.adapter import AdapterStrategy
 from navigator.swap.strategies.managed import ManagedStrategy, is_from, loaded_models
-from tests.client.machines import Gpu, LlamaRouter, LlamaSwap, Manager, Ollama, running
+from tests.client.machines import (
+    Gpu,
+    LlamaRouter,
+    LlamaSwap,
+    Manager,
+    Ollama,
+    ended,
+    quiet,
+    running,
+    streaming,
+    two_roles,
+)
 from tests.client.scripted import Request, Wire, models, refuse, routes, serving
 
 WRITER, READER = "writer-35b", "reader-122b"
@@ -29,78 +38,60 @@ def manager(request: pytest.FixtureRequest) -> Manager:
     return KINDS[request.param](Gpu(100), dict(SIZES))
 
 
+@pytest.fixture
+async def swaps(manager: Manager) -> AsyncIterator[ManagedStrategy]:
+    """The strategy, while the manager runs."""
+    async with running(manager):
+        yield ManagedStrategy(settings(manager.url))
+
+
 def settings(url: str) -> Settings:
-    return Settings.model_validate(
-        {
-            "generator": {"model": WRITER, "base_url": url},
-            "reviewer": {"model": READER, "base_url": url},
-            "swap": {"strategy": "managed"},
-        }
-    )
+    return two_roles((WRITER, url), (READER, url), strategy="managed")
 
 
-def quiet(event: PhaseEvent) -> None:
-    """A report nobody reads."""
+async def test_there_and_back(manager: Manager, swaps: ManagedStrategy) -> None:
+    assert await swaps.resident() is None
+    first = await swaps.swap(Role.GENERATOR, quiet)
+    assert ended(first) == ("done", ["load", "verify"])
+    there = await swaps.swap(Role.REVIEWER, quiet)
+    assert ended(there) == ("done", ["drain", "load", "verify"])
+    assert await swaps.resident() is Role.REVIEWER
+    again = await swaps.swap(Role.REVIEWER, quiet)
+    assert ended(again) == ("done", ["verify"])
+    assert manager.loads == [WRITER, READER]
+    asked = [body for body in manager.bodies if body]
+    assert [body["max_tokens"] for body in asked] == [1, 1]
 
 
-async def test_there_and_back(manager: Manager) -> None:
-    async with running(manager):
-        swaps = ManagedStrategy(settings(manager.url))
-        assert await swaps.resident() is None
-        first = await swaps.swap(Role.GENERATOR, quiet)
-        assert (first.outcome, [phase.name for phase in first.phases]) == ("done", ["load", "verify"])
-        there = await swaps.swap(Role.REVIEWER, quiet)
-        assert (there.outcome, [phase.name for phase in there.phases]) == (
-            "done",
-            ["drain", "load", "verify"],
-        )
-        assert await swaps.resident() is Role.REVIEWER
-        again = await swaps.swap(Role.REVIEWER, quiet)
-        assert (again.outcome, [phase.name for phase in again.phases]) == ("done", ["verify"])
-        assert manager.loads == [WRITER, READER]
-        asked = [body for body in manager.bodies if body]
-        assert [body["max_tokens"] for body in asked] == [1, 1]
+async def test_looking_loads_nothing(manager: Manager, swaps: ManagedStrategy) -> None:
+    await swaps.swap(Role.GENERATOR, quiet)
+    for believed in (Role.GENERATOR, Role.REVIEWER, None) * 5:
+        assert (await swaps.look(believed)).resident is Role.GENERATOR
+    assert manager.loads == [WRITER]
+    # Another's request made it load the other one: that is seen, and is nobody's death.
+    await manager.before(READER)
+    seen = await swaps.look(Role.GENERATOR)
+    assert (seen.resident, seen.dead) == (Role.REVIEWER, False)
+    # Unloaded for lack of work is not dead; a closed door is.
+    manager.unload()
+    seen = await swaps.look(Role.GENERATOR)
+    assert (seen.resident, seen.dead, seen.sure) == (None, False, True)
+    await manager.stop()
+    seen = await swaps.look(Role.GENERATOR)
+    assert (seen.resident, seen.dead, seen.failure) == (None, True, "crashed")
 
 
-async def test_looking_loads_nothing(manager: Manager) -> None:
-    async with running(manager):
-        swaps = ManagedStrategy(settings(manager.url))
-        await swaps.swap(Role.GENERATOR, quiet)
-        for believed in (Role.GENERATOR, Role.REVIEWER, None) * 5:
-            assert (await swaps.look(believed)).resident is Role.GENERATOR
+async def test_a_stream_is_finished_before_the_other_model_is_asked_for(
+    manager: Manager, swaps: ManagedStrategy
+) -> None:
+    await swaps.swap(Role.GENERATOR, quiet)
+    async with streaming(manager, settings(manager.url).generator) as stream:
+        swap = asyncio.create_task(swaps.swap(Role.REVIEWER, quiet))
+        await asyncio.sleep(0.1)
         assert manager.loads == [WRITER]
-        # Another's request made it load the other one: that is seen, and is nobody's death.
-        await manager.before(READER)
-        seen = await swaps.look(Role.GENERATOR)
-        assert (seen.resident, seen.dead) == (Role.REVIEWER, False)
-        # Unloaded for lack of work is not dead; a closed door is.
-        manager.unload()
-        seen = await swaps.look(Role.GENERATOR)
-        assert (seen.resident, seen.dead, seen.sure) == (None, False, True)
-        await manager.stop()
-        seen = await swaps.look(Role.GENERATOR)
-        assert (seen.resident, seen.dead, seen.failure) == (None, True, "crashed")
-
-
-async def test_a_stream_is_finished_before_the_other_model_is_asked_for(manager: Manager) -> None:
-    async with running(manager):
-        chosen = settings(manager.url)
-        swaps = ManagedStrategy(chosen)
-        await swaps.swap(Role.GENERATOR, quiet)
-        manager.hold.clear()
-        async with ModelClient(chosen.generator) as client:
-            question = ChatRequest(
-                [{"role": "user", "content": "x"}], max_tokens=9, temperature=0.0, top_p=1.0
-            )
-            stream = asyncio.create_task(client.chat(question))
-            while not manager.running:
-                await asyncio.sleep(0.005)
-            swap = asyncio.create_task(swaps.swap(Role.REVIEWER, quiet))
-            await asyncio.sleep(0.1)
-            assert manager.loads == [WRITER]
-            manager.hold.set()
-            assert (await stream).text
-            assert (await swap).outcome == "done"
+        manager.hold.set()
+        assert (await stream).text
+        assert (await swap).outcome == "done"
 
 
 @pytest.mark.parametrize(
@@ -112,29 +103,25 @@ async def test_a_stream_is_finished_before_the_other_model_is_asked_for(manager:
     ],
 )
 async def test_a_model_that_does_not_come_is_classed_and_the_one_before_is_called_back(
-    manager: Manager, status: int, words: str, failure: str
+    manager: Manager, swaps: ManagedStrategy, status: int, words: str, failure: str
 ) -> None:
-    async with running(manager):
-        swaps = ManagedStrategy(settings(manager.url))
-        await swaps.swap(Role.GENERATOR, quiet)
-        manager.refusal[READER] = (status, words)
-        manager.unload()
-        await manager.before(WRITER)
-        result = await swaps.swap(Role.REVIEWER, quiet)
-        assert (result.outcome, result.failure) == ("went_back", failure), result.reason
-        assert await swaps.resident() is Role.GENERATOR
+    await swaps.swap(Role.GENERATOR, quiet)
+    manager.refusal[READER] = (status, words)
+    manager.unload()
+    await manager.before(WRITER)
+    result = await swaps.swap(Role.REVIEWER, quiet)
+    assert (result.outcome, result.failure) == ("went_back", failure), result.reason
+    assert await swaps.resident() is Role.GENERATOR
 
 
 async def test_a_server_that_loads_too_long_is_not_waited_for(
-    manager: Manager, monkeypatch: pytest.MonkeyPatch
+    manager: Manager, swaps: ManagedStrategy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(managed, "LOAD_SECONDS", 0.3)
-    async with running(manager):
-        swaps = ManagedStrategy(settings(manager.url))
-        manager.hold.clear()
-        result = await swaps.swap(Role.REVIEWER, quiet)
-        assert (result.outcome, result.failure) == ("failed", "timeout")
-        manager.hold.set()
+    manager.hold.clear()
+    result = await swaps.swap(Role.REVIEWER, quiet)
+    assert (result.outcome, result.failure) == ("failed", "timeout")
+    manager.hold.set()
 
 
 async def test_no_server_and_one_that_wants_a_key() -> None:
@@ -178,9 +165,8 @@ async def test_both_adapters_have_to_be_served(served: list[str]) -> None:
         await wire.json(models("base", *served))
 
     async with serving(routes(refuse(500, {}), models=list_models)) as server:
-        roles = {"generator": "writer-lora", "reviewer": "reader-lora"}
-        asked = {role: {"model": name, "base_url": server.url} for role, name in roles.items()}
-        swaps = AdapterStrategy(Settings.model_validate({**asked, "swap": {"strategy": "adapter"}}))
+        both = ("writer-lora", server.url), ("reader-lora", server.url)
+        swaps = AdapterStrategy(two_roles(*both, strategy="adapter"))
         assert swaps.both_resident
         said = await swaps.prepare()
         assert ("does not serve reader-lora" in said) is (len(served) == 1)

@@ -26,11 +26,8 @@ from tests.client.scripted import Request, Wire, answer, models, refuse, routes,
     ],
 )
 async def test_the_kind_is_asked_once(connect, listed: Any, info: Any, kind: str) -> None:
-    script = routes(
-        answer("x"),
-        models=refuse(200, listed),
-        model_info=refuse(200, info) if info else refuse(404, {}),
-    )
+    told = refuse(200, info) if info else refuse(404, {})
+    script = routes(answer("x"), models=refuse(200, listed), model_info=told)
     async with serving(script) as server, connect(server.url, model="m") as client:
         kinds = await asyncio.gather(*(client.kind() for _ in range(5)))
     assert set(kinds) == {kind}

@@ -14,18 +14,15 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as bounds
 from hypothesis import strategies as st
 
-from navigator.client.body import ChatRequest
-from navigator.client.client import ModelClient
 from navigator.client.errors import Aborted
 from navigator.config.settings import ServerSettings, Settings
 from navigator.model.errors import ConfigError
 from navigator.model.states import Role
 from navigator.swap import base, sleepers
-from navigator.swap.base import PhaseEvent, SwapResult
 from navigator.swap.sleepers import Ledger, Note, SglangSleeper
 from navigator.swap.strategies import sleep
 from navigator.swap.strategies.sleep import SleepStrategy
-from tests.client.machines import Gpu, Machine, Sglang, Vllm, running
+from tests.client.machines import Gpu, Machine, Sglang, Vllm, ended, quiet, running, streaming, two_roles
 
 WRITER, READER = "org/writer-35B", "org/reader-122B"
 
@@ -39,29 +36,11 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def settings(writer: Machine, reader: Machine) -> Settings:
-    return Settings.model_validate(
-        {
-            "generator": {"model": WRITER, "base_url": writer.url},
-            "reviewer": {"model": READER, "base_url": reader.url},
-            "swap": {"strategy": "sleep"},
-        }
-    )
+    return two_roles((WRITER, writer.url), (READER, reader.url), strategy="sleep")
 
 
 def strategy(folder: Path, writer: Machine, reader: Machine) -> SleepStrategy:
     return SleepStrategy(settings(writer, reader), folder / "sleep.json")
-
-
-def quiet(event: PhaseEvent) -> None:
-    """A report nobody reads."""
-
-
-def phases(result: SwapResult) -> list[str]:
-    return [phase.name for phase in result.phases]
-
-
-def question() -> ChatRequest:
-    return ChatRequest([{"role": "user", "content": "x"}], max_tokens=9, temperature=0.0, top_p=1.0)
 
 
 @pytest.fixture
@@ -95,17 +74,6 @@ async def rested(
         yield writer, reader, strategy(folder, writer, reader)
 
 
-@asynccontextmanager
-async def streaming(writer: Machine, reader: Machine) -> AsyncIterator[asyncio.Task[Any]]:
-    """An answer of the writer under way, which stops until `writer.hold` is set."""
-    writer.hold.clear()
-    async with ModelClient(settings(writer, reader).generator) as client:
-        stream = asyncio.create_task(client.chat(question()))
-        while not writer.running:
-            await asyncio.sleep(0.005)
-        yield stream
-
-
 def untouched(*machines: Machine) -> bool:
     """Whether they were only looked at."""
     return not any(line.startswith("POST") for machine in machines for line in machine.log)
@@ -116,14 +84,14 @@ async def test_there_and_back(tmp_path: Path, gpu: Gpu, version: str) -> None:
     async with rested(tmp_path, gpu, version=version) as (writer, reader, swaps):
         assert await swaps.resident() is Role.GENERATOR
         there = await swaps.swap(Role.REVIEWER, quiet)
-        assert (there.outcome, phases(there)) == ("done", ["drain", "release", "load", "health", "verify"])
+        assert ended(there) == ("done", ["drain", "release", "load", "health", "verify"])
         swaps = strategy(tmp_path, writer, reader)  # another conductor knows it from the ledger
         assert await swaps.resident() is Role.REVIEWER
         assert gpu.held == {READER: 80}
         back = await swaps.swap(Role.GENERATOR, quiet)
         assert (back.outcome, gpu.held) == ("done", {WRITER: 30})
         again = await swaps.swap(Role.GENERATOR, quiet)
-        assert (again.outcome, phases(again)) == ("done", ["health", "verify"])
+        assert ended(again) == ("done", ["health", "verify"])
         assert (writer.death, reader.death) == ("", "")
 
 
@@ -189,7 +157,7 @@ async def test_paused_and_not_released_is_only_continued(tmp_path: Path, gpu: Gp
 async def test_a_stream_that_outlasts_the_drain_survives_the_sleep(tmp_path: Path, gpu: Gpu) -> None:
     """Somebody else's request: retracted, kept with its connection open, and finished after the way back."""
     async with rested(tmp_path, gpu) as (writer, reader, swaps):
-        async with streaming(writer, reader) as stream:
+        async with streaming(writer, settings(writer, reader).generator) as stream:
             assert (await swaps.swap(Role.REVIEWER, quiet)).outcome == "done"
             writer.hold.set()
             await asyncio.sleep(0.05)
@@ -202,7 +170,7 @@ async def test_a_stream_that_outlasts_the_drain_survives_the_sleep(tmp_path: Pat
 async def test_our_own_requests_are_aborted_by_id_when_the_drain_is_over(tmp_path: Path, gpu: Gpu) -> None:
     async with rested(tmp_path, gpu) as (writer, reader, _):
         chosen = settings(writer, reader)
-        async with streaming(writer, reader) as stream:
+        async with streaming(writer, settings(writer, reader).generator) as stream:
             swaps = SleepStrategy(chosen, tmp_path / "sleep.json", in_flight=lambda: list(writer.running))
             assert (await swaps.swap(Role.REVIEWER, quiet)).outcome == "done"
             with pytest.raises(Aborted):
@@ -227,7 +195,7 @@ async def test_a_target_that_does_not_fit_dies_and_the_one_before_comes_back(
         reader.size = 120
         result = await swaps.swap(Role.REVIEWER, quiet)
         assert (result.outcome, result.failure) == ("went_back", "crashed")
-        assert phases(result)[-3:] == ["load", "health", "verify"]
+        assert ended(result)[1][-3:] == ["load", "health", "verify"]
         assert await swaps.resident() is Role.GENERATOR
         assert "out of memory" in reader.death
 
@@ -318,7 +286,7 @@ async def test_vllm_is_drained_before_it_sleeps_and_has_to_be_able_to(
     assert "--enable-sleep-mode" in result.reason
     gpu.held.clear()
     writer, reader = Vllm(gpu, WRITER, 30), Vllm(gpu, READER, 80, asleep=True)
-    async with running(writer, reader), streaming(writer, reader) as stream:
+    async with running(writer, reader), streaming(writer, settings(writer, reader).generator) as stream:
         monkeypatch.setattr(base, "DRAIN_SECONDS", 30)
         swap = asyncio.create_task(strategy(tmp_path, writer, reader).swap(Role.REVIEWER, quiet))
         await asyncio.sleep(0.1)
@@ -336,7 +304,7 @@ async def test_the_first_server_is_put_to_rest_so_that_the_second_can_be_started
     reader.url = "http://127.0.0.1:9"  # not started yet
     async with running(writer):
         rested = await strategy(tmp_path, writer, reader).rest(quiet)
-        assert (rested.outcome, phases(rested), gpu.held) == ("done", ["drain", "release"], {})
+        assert ended(rested) == ("done", ["drain", "release"]) and gpu.held == {}
         assert (await strategy(tmp_path, writer, reader).rest(quiet)).outcome == "done"  # and once is enough
         reader.fresh()
         gpu.take(READER, 80)

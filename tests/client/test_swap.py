@@ -24,7 +24,7 @@ from navigator.swap import make_strategy, strategy_class, strategy_names
 from navigator.swap.base import PhaseEvent, Sighting
 from navigator.swap.strategies.rehearsal import COMMAND, MODELS, RehearsalStrategy
 from navigator.swap.strategies.resident import ResidentStrategy
-from tests.client.machines import stand_ins
+from tests.client.machines import ended, quiet, stand_ins, two_roles
 from tests.client.scripted import answer, models, refuse, routes, serving
 
 STAND_IN = (sys.executable, str(Path(__file__).parent / "stand_in.py"))
@@ -58,16 +58,12 @@ def alive(tmp_path: Path) -> list[str]:
     return [words[words.index("--role") + 1] for words in found.values()]
 
 
-def quiet(event: PhaseEvent) -> None:
-    """A report nobody reads."""
-
-
 async def test_there_and_back(make: Make, tmp_path: Path) -> None:
     strategy = make()
     seen: list[PhaseEvent] = []
     assert await strategy.resident() is None
     first = await strategy.swap(Role.GENERATOR, seen.append)
-    assert (first.outcome, [phase.name for phase in first.phases]) == ("done", STARTED)
+    assert ended(first) == ("done", STARTED)
     assert [(event.phase, event.state) for event in seen] == [
         (name, state) for name in STARTED for state in ("begin", "done")
     ]
@@ -77,10 +73,10 @@ async def test_there_and_back(make: Make, tmp_path: Path) -> None:
     with pytest.raises(Unreachable):
         strategy.server(Role.REVIEWER)
     again = await strategy.swap(Role.GENERATOR, quiet)
-    assert (again.outcome, [phase.name for phase in again.phases]) == ("done", ["verify"])
+    assert ended(again) == ("done", ["verify"])
     assert strategy.server(Role.GENERATOR).base_url == url
     second = await strategy.swap(Role.REVIEWER, quiet)
-    assert (second.outcome, [phase.name for phase in second.phases]) == ("done", ["drain", "stop", *STARTED])
+    assert ended(second) == ("done", ["drain", "stop", *STARTED])
     assert second.seconds >= sum(phase.seconds for phase in second.phases) - 0.01
     assert await strategy.resident() is Role.REVIEWER
     assert alive(tmp_path) == ["reviewer"]
@@ -247,9 +243,7 @@ async def test_resident_looks_and_touches_nothing() -> None:
     good = routes(answer("x"), health=refuse(200, {}), models=refuse(200, models("g")))
     other = routes(answer("x"), health=refuse(200, {}), models=refuse(200, models("other")))
     async with serving(good) as one, serving(other) as two:
-        roles = {"generator": ("g", one.url), "reviewer": ("r", two.url)}
-        asked = {role: {"model": model, "base_url": url} for role, (model, url) in roles.items()}
-        settings = Settings.model_validate(asked)
+        settings = two_roles(("g", one.url), ("r", two.url))
         strategy = ResidentStrategy(settings)
         assert strategy.both_resident
         assert await strategy.resident() is Role.GENERATOR
@@ -257,12 +251,12 @@ async def test_resident_looks_and_touches_nothing() -> None:
         wrong = await strategy.swap(Role.REVIEWER, quiet)
         assert strategy.server(Role.GENERATOR) == settings.generator
         methods = {request.method for request in (*one.requests, *two.requests)}
-    assert (done.outcome, [phase.name for phase in done.phases]) == ("done", ["verify", "health"])
+    assert ended(done) == ("done", ["verify", "health"])
     assert wrong.outcome == "failed"
     assert "other" in wrong.reason
     assert methods == {"GET"}
     down = await strategy.swap(Role.GENERATOR, quiet)
-    assert (down.outcome, [phase.name for phase in down.phases]) == ("failed", ["verify"])
+    assert ended(down) == ("failed", ["verify"])
     assert one.url.removeprefix("http://") in down.reason and "connection refused" in down.reason
     assert await strategy.resident() is None
 

@@ -9,16 +9,10 @@ from navigator.context.tags import extract, language_of
 
 def file(path: str, text: str) -> MapFile:
     """A file of the map as reading it would make it."""
-    tags = extract(language_of(path), text.encode())
-    return MapFile(
-        path,
-        len(text),
-        language_of(path),
-        tags["lines"],
-        tuple(Definition(*entry) for entry in tags["defs"]),
-        tags["refs"],
-        tags["terms"],
-    )
+    language = language_of(path)
+    tags = extract(language, text.encode())
+    definitions = tuple(Definition(*entry) for entry in tags["defs"])
+    return MapFile(path, len(text), language, tags["lines"], definitions, tags["refs"], tags["terms"])
 
 
 def test_a_use_leads_to_the_definition() -> None:

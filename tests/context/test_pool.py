@@ -45,11 +45,8 @@ def spoilt(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("spoilt")
 def test_a_file_that_hangs_or_crashes_the_parser_takes_part_by_its_words(tmp_path: Path) -> None:
-    spoilers = {
-        "hang.py": b"def HANG(): word\n",
-        "crash.py": b"def CRASH(): word\n",
-        "always.py": b"ALWAYS\n",
-    }
+    spoilers = {f"{name.lower()}.py": f"def {name}(): word\n".encode() for name in ("HANG", "CRASH")}
+    spoilers["always.py"] = b"ALWAYS\n"
     good = {f"f{number}.py": b"def f%d(): pass\n" % number for number in range(15)}
     world = World(make_repo(tmp_path / "repo", good | spoilers), tmp_path / "state")
     source = TreeSource(world.private, world.facts.head_commit, world.project)

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from navigator.config.paths import StatePaths
-from navigator.git.private import PrivateRepo
-from navigator.model.models import Finding
-from navigator.model.states import Criterion, FindingKind, Severity, TaskKind, Verdict
+from navigator.git.private import FileChange, PrivateRepo
+from navigator.model.states import TaskKind, Verdict
 from navigator.store.database import open_writer
+from navigator.store.reads.reader import Reader
 from navigator.store.writes.writer import Store
 from tests.cli.boxes import Box, serving
 from tests.e2e.conftest import end_conductor, navigator
@@ -72,9 +72,6 @@ def hostile_state(place: dict[str, str], folder: Path) -> None:
 
 
 def plant(paths: StatePaths, name: str) -> None:
-    from navigator.git.private import FileChange
-    from navigator.store.reads.reader import Reader
-
     connection = open_writer(paths.database)
     project = Reader(connection).projects()[0]
     private = PrivateRepo.open(paths.private, project)
@@ -85,28 +82,11 @@ def plant(paths: StatePaths, name: str) -> None:
     with world.store_clock() as clock, Store(connection).transaction() as tx:
         clock.ago(hours=1)
         make = world.Maker(tx, clock)
-        finding = Finding(
-            kind=FindingKind.WRONG,
-            hunk="H1",
-            path=name,
-            line=1,
-            quote=f"value = 2  # {PLANTED}",
-            severity=Severity.MAJOR,
-            criterion=Criterion.CORRECTNESS,
-            trigger=f"trigger {PLANTED}",
-            message=f"message {PLANTED}",
-            anchored=True,
-        )
-        make.waiting(
-            project,
-            f"Title {PLANTED}",
-            Verdict.REVISE,
-            [finding],
-            paths=(name,),
-            tree=tree,
-            base=base,
-            title=f"Title {PLANTED}",
-        )
+        words = {"quote": f"value = 2  # {PLANTED}", "trigger": f"trigger {PLANTED}"}
+        finding = world.finding(message=f"message {PLANTED}", path=name, line=1).model_copy(update=words)
+        place = {"paths": (name,), "tree": tree, "base": base}
+        title = f"Title {PLANTED}"
+        make.waiting(project, title, Verdict.REVISE, [finding], title=title, **place)
         make.task(project, f"Queued {PLANTED}", TaskKind.FIX)
     connection.close()
 
@@ -125,9 +105,7 @@ def planted_in(output: bytes) -> list[str]:
     return found
 
 
-def test_nothing_planted_reaches_the_terminal(
-    ours: Callable[..., Pty], place: dict[str, str], tmp_path: Path
-) -> None:
+def test_nothing_planted_arrives(ours: Callable[..., Pty], place: dict[str, str], tmp_path: Path) -> None:
     hostile_state(place, tmp_path)
     with serving(Box("sglang", (PLANTED,))) as hostile:
         Path(place["NAVIGATOR_CONFIG"]).write_text(
@@ -221,9 +199,7 @@ def test_ctrl_z_gives_the_shell_back_and_fg_the_screens(terminal: Terminal) -> N
     terminal.press_until("q", "ended with")
 
 
-def test_the_terminal_closed_in_mid_work_and_the_work_continues(
-    ours: Callable[..., Pty], place: dict[str, str]
-) -> None:
+def test_the_work_continues_on_a_closed_terminal(ours: Callable[..., Pty], place: dict[str, str]) -> None:
     place["NAVIGATOR_TIME_SCALE"] = "0.15"
     screens = ours(place, "demo", "--projects", "6", "--tasks", "30")
     screens.wait_for("35B")  # the generator is loaded: of thirty tasks most are still to be written

@@ -46,12 +46,6 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LandingBench:
     return made
 
 
-def commit(bench: LandingBench, path: str, content: str, subject: str) -> str:
-    (bench.repository / path).write_text(content)
-    git(bench.repository, "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qam", subject)
-    return git(bench.repository, "rev-parse", "HEAD").strip()
-
-
 def seen(bench: LandingBench) -> dict[str, tuple[str, str]]:
     """Fate and commit by the number of the review, after a look that left the repository as it was."""
     before = fingerprint(bench.repository)
@@ -75,17 +69,17 @@ def test_a_line_is_fixed_changed_kept_or_not_known(bench: LandingBench) -> None:
     subprocess.run(words, cwd=bench.repository, check=True, env=os.environ | {"GIT_COMMITTER_DATE": late})
     assert seen(bench) == kept
     git(bench.repository, "reset", "--hard", "--quiet", "HEAD~1")
-    commit(bench, "d0/f.txt", "zero\none\n2\nthree\n", "Count from zero")  # moves the line and leaves it
+    bench.commit({"d0/f.txt": "zero\none\n2\nthree\n"}, "Count from zero")  # moves the line and leaves it
     assert seen(bench) == kept
-    fixed = commit(bench, "d0/f.txt", "zero\none\ntwo\nthree\n", "Fix a crash with digits")
-    changed = commit(bench, CODE[1], "one\ntwo\nthree\n", "Write numbers in words")
+    fixed = bench.commit({"d0/f.txt": "zero\none\ntwo\nthree\n"}, "Fix a crash with digits")
+    changed = bench.commit({CODE[1]: "one\ntwo\nthree\n"}, "Write numbers in words")
     assert seen(bench) == kept | {one: ("fixed", fixed), two: ("changed", changed)}
     # The first change settles it.
-    commit(bench, CODE[1], "one\nTWO\nthree\n", "Fix the letters of two")
+    bench.commit({CODE[1]: "one\nTWO\nthree\n"}, "Fix the letters of two")
     assert seen(bench) == kept | {one: ("fixed", fixed), two: ("changed", changed)}
     # A file that is gone was changed, and hostile words are not obeyed.
     (bench.repository / "d3/f.txt").unlink()
-    gone = commit(bench, "d4/f.txt", "one\n2\nthree\nfour\n", "[bold]Fix[/bold] \x1b[31m a bug; rm -rf ~")
+    gone = bench.commit({"d4/f.txt": "one\n2\nthree\nfour\n"}, "[bold]Fix[/bold] \x1b[31m a bug; rm -rf ~")
     assert seen(bench)[four] == ("fixed", gone)
     told = json.loads(bench.desk.read("stats", "reviewer", "--json"))["afterlife"]
     every = told["rows"][0]

@@ -25,6 +25,9 @@ def total(items):
 """
 
 
+WHOLE = BODY + TOTAL
+
+
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     repo = make_repo(tmp_path / "repo", {"app.py": BODY.encode(), "README.md": b"# it\n"})
@@ -42,64 +45,58 @@ def blamed(world: World) -> Blamed:
     return found
 
 
+def change(world: World, subject: str, text: str = WHOLE, **lines: str) -> str:
+    """Commit the file, with `item_price` and the like in place of what stands there."""
+    for name, line in lines.items():
+        assert NAMED[name] in text
+        text = text.replace(NAMED[name], line)
+    return commit(world.repo, {"app.py": text.encode()}, subject)
+
+
+NAMED = {"price": "item.price", "zero": "result = 0", "doc": '"""The sum."""', "end": "    return result\n"}
+
+
 def test_through_a_rename_a_move_and_a_reformat_to_where_the_line_was_written(world: World) -> None:
-    bug = commit(world.repo, {"app.py": (BODY + TOTAL).encode()}, "Add total()")
-    moved = commit(world.repo, {"app.py": None, "core.py": (BODY + TOTAL).encode()}, "Call it core")
-    spread = (
-        (BODY + TOTAL)
-        .replace(" * ", "*")
-        .replace("result = result + item.price", "result  =  result+item.price")
-    )
+    bug = change(world, "Add total()")
+    moved = commit(world.repo, {"app.py": None, "core.py": WHOLE.encode()}, "Call it core")
+    added = "result = result + item.price"
+    spread = WHOLE.replace(" * ", "*").replace(added, "result  =  result+item.price")
     commit(world.repo, {"core.py": spread.encode()}, "Reformat with black")
-    commit(
-        world.repo,
-        {
-            "core.py": spread.replace(
-                "result  =  result+item.price", "result += item.price * item.count"
-            ).encode()
-        },
-        "Fix wrong total of several",
-    )
+    right = spread.replace("result  =  result+item.price", "result += item.price * item.count")
+    commit(world.repo, {"core.py": right.encode()}, "Fix wrong total of several")
     found = blamed(world)
-    line = (BODY + TOTAL).splitlines().index("        result = result + item.price") + 1
+    line = WHOLE.splitlines().index(f"        {added}") + 1
     assert (found.commit, found.share, found.places) == (bug, 1.0, (("app.py", line),))
     assert moved not in found.suspects
 
 
 def test_what_is_pinned_in_the_private_repository_does_not_end_the_search(world: World) -> None:
-    bug = commit(world.repo, {"app.py": (BODY + TOTAL).encode()}, "Add total()")
+    bug = change(world, "Add total()")
     later = commit(world.repo, {"README.md": b"# more\n"}, "Say more")
     world.private.pin_bases((later,))
-    commit(
-        world.repo,
-        {"app.py": (BODY + TOTAL).replace("result = 0", "result = 0.0").encode()},
-        "Fix the sum of nothing, a bug",
-    )
+    change(world, "Fix the sum of nothing, a bug", zero="result = 0.0")
     assert blamed(world).commit == bug
 
 
 @pytest.mark.parametrize(
-    ("was", "becomes", "why"),
+    "becomes",
     [
-        ("    return result\n", "    return result\n    # never here\n", "only adds lines"),
-        ('"""The sum."""', '"""The sum of all."""', "only adds lines"),
-        ("    result = 0\n", "    result = 0\n    if not items:\n        return 0\n", "only adds lines"),
+        {"end": "    return result\n    # never here\n"},
+        {"doc": '"""The sum of all."""'},
+        {"zero": "result = 0\n    if not items:\n        return 0"},
     ],
 )
-def test_a_fix_that_changes_no_line_of_code_leads_nowhere(
-    world: World, was: str, becomes: str, why: str
-) -> None:
-    commit(world.repo, {"app.py": (BODY + TOTAL).encode()}, "Add total()")
-    commit(world.repo, {"app.py": (BODY + TOTAL.replace(was, becomes)).encode()}, "Fix a crash")
+def test_a_fix_that_changes_no_line_of_code_leads_nowhere(world: World, becomes: dict[str, str]) -> None:
+    change(world, "Add total()")
+    change(world, "Fix a crash", **becomes)
     found = blamed(world)
-    assert found.commit is None and why in found.why
+    assert found.commit is None and "only adds lines" in found.why
 
 
 def test_a_fix_of_its_own_branch_is_no_bug_that_was_shipped(world: World) -> None:
     git(world.repo, "checkout", "-q", "-b", "side")
-    bug = commit(world.repo, {"app.py": (BODY + TOTAL).encode()}, "Add total()")
-    right = (BODY + TOTAL).replace("item.price", "item.cost")
-    commit(world.repo, {"app.py": right.encode()}, "Fix wrong price")
+    bug = change(world, "Add total()")
+    change(world, "Fix wrong price", price="item.cost")
     git(world.repo, "checkout", "-q", "main")
     commit(world.repo, {"README.md": b"# x\n"}, "Say x")
     git(world.repo, "merge", "-q", "--no-ff", "-m", "Merge side", "side")
@@ -108,27 +105,20 @@ def test_a_fix_of_its_own_branch_is_no_bug_that_was_shipped(world: World) -> Non
 
 
 def test_lines_of_several_commits_are_left_out_unless_one_wrote_most(world: World) -> None:
-    commit(world.repo, {"app.py": (BODY + TOTAL).encode()}, "Add total()")
-    second = (BODY + TOTAL).replace("value = x * 3 + 21", "value = x * 3 + 22")
-    commit(world.repo, {"app.py": second.encode()}, "Change part 3")
+    change(world, "Add total()")
+    second = WHOLE.replace("value = x * 3 + 21", "value = x * 3 + 22")
+    change(world, "Change part 3", second)
     fixed = second.replace("value = x * 3 + 22", "value = x * 3 + 23").replace(
         "result + item.price", "result + item.cost"
     )
-    commit(world.repo, {"app.py": fixed.encode()}, "Fix two bugs")
+    change(world, "Fix two bugs", fixed)
     found = blamed(world)
     assert (found.share, len(found.suspects), found.commit) == (0.5, 2, None)
     third = fixed.replace("value = x * 5 + 35", "value = x * 5 + 36")
-    commit(world.repo, {"app.py": third.encode()}, "Change part 5")
-    commit(
-        world.repo,
-        {
-            "app.py": third.replace("+ 36\n", "+ 37\n")
-            .replace("+ 23\n", "+ 24\n")
-            .replace("value = x * 9 + 63", "value = x * 9 + 64")
-            .encode()
-        },
-        "Fix three bugs",
-    )
+    change(world, "Change part 5", third)
+    for was, becomes in ("+ 36\n", "+ 37\n"), ("+ 23\n", "+ 24\n"), ("x * 9 + 63", "x * 9 + 64"):
+        third = third.replace(was, becomes)
+    change(world, "Fix three bugs", third)
     assert blamed(world).why == "its lines are of several commits"
 
 
@@ -182,48 +172,36 @@ def test_the_neighbour_is_by_the_same_author_of_like_size_and_had_time_to_be_fou
 
 
 def test_the_part_of_a_line_that_the_fix_changed_is_asked_about_not_the_line(world: World) -> None:
-    bug = commit(world.repo, {"app.py": (BODY + TOTAL).encode()}, "Add total()")
-    named = (BODY + TOTAL).replace("result = result + item.price", "result = result + item.price  # euros")
-    touched = commit(world.repo, {"app.py": named.encode()}, "Say what the price is in")
-    commit(
-        world.repo,
-        {"app.py": named.replace("item.price ", "item.cost ").encode()},
-        "Fix wrong total",
-    )
+    bug = change(world, "Add total()")
+    touched = change(world, "Say what the price is in", price="item.price  # euros")
+    change(world, "Fix wrong total", price="item.cost  # euros")
     found = blamed(world)
     assert found.commit == bug and touched not in found.suspects
 
 
 @pytest.mark.parametrize("right", [True, False])
 def test_the_author_of_the_fix_may_name_the_commit(world: World, right: bool) -> None:
-    bug = commit(world.repo, {"app.py": (BODY + TOTAL).encode()}, "Add total()")
+    bug = change(world, "Add total()")
     other = commit(world.repo, {"README.md": b"# more\n"}, "Say more")
     said = f"Fix wrong total\n\nFixes: {(bug if right else other)[:12]}\n"
-    commit(world.repo, {"app.py": (BODY + TOTAL).replace("item.price", "item.cost").encode()}, said)
+    change(world, said, price="item.cost")
     found = blamed(world)
     assert (found.commit, found.why) == ((bug, "") if right else (None, "its message names another commit"))
 
 
 def test_what_came_back_with_a_revert_and_what_a_fix_adds_beside_a_line_lead_nowhere(world: World) -> None:
-    commit(world.repo, {"app.py": (BODY + TOTAL).encode()}, 'Revert "Remove total()"')
-    fixed = (BODY + TOTAL).replace("item.price", "item.cost")
-    commit(world.repo, {"app.py": fixed.encode()}, "Fix wrong total")
+    change(world, 'Revert "Remove total()"')
+    change(world, "Fix wrong total", price="item.cost")
     assert "revert" in blamed(world).why
-    more = "".join(f"        step_{n}(item)\n" for n in range(20))
-    commit(
-        world.repo,
-        {"app.py": fixed.replace("item.cost\n", f"item.sum\n{more}").encode()},
-        "Fix missing steps",
-    )
+    more = "".join(f"\n        step_{n}(item)" for n in range(20))
+    change(world, "Fix missing steps", price=f"item.sum{more}")
     assert "nearly" in blamed(world).why
 
 
 def test_in_a_shallow_clone_the_search_ends_where_its_history_does(world: World, tmp_path: Path) -> None:
-    commit(world.repo, {"app.py": (BODY + TOTAL).encode()}, "Add total()")
+    change(world, "Add total()")
     commit(world.repo, {"README.md": b"# more\n"}, "Say more")
-    commit(
-        world.repo, {"app.py": (BODY + TOTAL).replace("item.price", "item.cost").encode()}, "Fix wrong total"
-    )
+    change(world, "Fix wrong total", price="item.cost")
     git(tmp_path, "clone", "-q", "--depth", "2", world.repo.as_uri(), "shallow")
     found = blamed(World(tmp_path / "shallow", tmp_path / "other"))
     assert found.commit is None and "older" in found.why

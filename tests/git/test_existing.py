@@ -117,11 +117,9 @@ def test_conflicts_are_refused(world: World) -> None:
 
 
 def test_what_names_nothing_or_looks_like_an_option_is_refused(world: World) -> None:
-    for name in ("nosuch", "nosuch..main", "main..nosuch", ":/nothing says this", "a b", "^"):
-        with pytest.raises(UsageError, match="`git branch` lists"):
-            found(world, ref=name)
-    for name in ("--upload-pack=x", "-n", "a\nb"):
-        with pytest.raises(UsageError):
+    absent = ("nosuch", "nosuch..main", "main..nosuch", ":/nothing says this", "a b", "^")
+    for name in (*absent, "--upload-pack=x", "-n", "a\nb"):
+        with pytest.raises(UsageError, match="`git branch` lists" if name in absent else None):
             found(world, ref=name)
 
 

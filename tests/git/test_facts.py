@@ -65,14 +65,12 @@ def test_the_users_own_ignore_file_counts(world: World, tmp_path: Path) -> None:
     assert uncommitted_paths(world.facts) == ()
 
 
-def test_only_the_top_folder_is_a_project(world: World) -> None:
+def test_only_the_top_folder_is_a_project(world: World, tmp_path: Path) -> None:
     for inside in (world.repo / "src", world.repo / ".git"):
         with pytest.raises(NotARepository) as refusal:
             read_facts(inside)
         assert refusal.value.hint
-
-
-def test_core_worktree_cannot_lead_elsewhere(world: World, tmp_path: Path) -> None:
+    # core.worktree cannot lead elsewhere.
     (tmp_path / "victim").mkdir()
     git(world.repo, "config", "core.worktree", str(tmp_path / "victim"))
     assert world.facts.work_tree == world.repo

@@ -137,19 +137,13 @@ def test_a_file_that_becomes_another_kind_is_one_choice(world: World) -> None:
     assert part.paths == ("src/util.py",)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "said"),
-    [([], "No hunk"), (["h1", "H2 "], "whole proposal"), (["H3"], "no H3"), (["F1"], "no F1")],
-)
-def test_choices_that_are_none(world: World, wanted: list[str], said: str) -> None:
+def test_choices_that_are_none_and_a_part_as_a_base_outlives_a_collection(world: World) -> None:
     proposal = world.propose({"README.md": b"# other\n", "src/util.py": b"LIMIT = 11\n"})
     files = world.private.diff(proposal.base_commit, proposal.tree)
-    with pytest.raises(ChoiceRefused, match=said):
-        choose(files, wanted)
-
-
-def test_a_part_as_a_base_outlives_a_collection(world: World) -> None:
-    proposal = world.propose({"README.md": b"# other\n", "src/util.py": b"LIMIT = 11\n"})
+    none = {"": "No hunk", "h1,H2 ": "whole proposal", "H3": "no H3", "F1": "no F1"}
+    for wanted, said in none.items():
+        with pytest.raises(ChoiceRefused, match=said):
+            choose(files, wanted.split(",") if wanted else [])
     part = build_part(world.private, proposal.base_commit, proposal.tree, ["H1"])
     made = [commit_part(world.private, part.tree, proposal.base_commit, "part") for _ in range(2)]
     assert made[0] == made[1]

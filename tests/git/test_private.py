@@ -102,9 +102,7 @@ def test_paths_that_cannot_stand_in_a_tree_are_refused(world: World) -> None:
         with pytest.raises(PathRefused) as refusal:
             world.private.write_tree(base, {path: FileChange(b"x")})
         assert refusal.value.hint, path
-
-
-def test_a_file_may_become_a_folder_when_it_is_deleted(world: World) -> None:
+    # A file may become a folder when it is deleted.
     proposal = world.propose({"README.md": None, "README.md/index.md": b"x\n"})
     assert "README.md/index.md" in world.private.tree_entries(proposal.tree)
     with pytest.raises(PathRefused):

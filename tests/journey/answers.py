@@ -111,48 +111,21 @@ def _one(name: str, place: tuple[str, int | None, str] = ("totals.py", 9, "new")
     return Case(name, answer(finding(**changes)), REVISE, 1, 1, (place,))
 
 
+LONG = "m" * 9_000
+MANY = [finding(message=f"no {n}") for n in range(30)]
 GROUNDED = (
     _one("line beyond all integers", line=10**400),
     _one("no key for the line", line=None),
     Case("says APPROVE over a blocker", answer(finding(severity="blocker"), verdict="APPROVE"), REVISE, 1),
-    Case(
-        "the same line wrong in two ways",
-        answer(finding(), finding(message="a string amount is not rounded")),
-        REVISE,
-        2,
-        2,
-    ),
+    Case("one line wrong in two ways", answer(finding(), finding(message="not rounded")), REVISE, 2, 2),
     Case("the very same finding twice", answer(finding(), finding()), REVISE, 1, 1),
-    Case(
-        "more findings than asked for",
-        answer(*(finding(message=f"no {n}") for n in range(30))),
-        REVISE,
-        30,
-        30,
-    ),
-    Case(
-        "texts longer than allowed",
-        answer(finding(message="m" * 9_000, trigger="t" * 9_000), summary="s" * 9_000),
-        REVISE,
-        1,
-    ),
-    Case(
-        "fields nobody asked for", answer(finding(confidence=0.2, suggestion="use int"), score=3), REVISE, 1
-    ),
+    Case("more findings than asked for", answer(*MANY), REVISE, 30, 30),
+    Case("texts longer than allowed", answer(finding(message=LONG, trigger=LONG), summary=LONG), REVISE, 1),
+    Case("fields nobody asked for", answer(finding(confidence=0.2, suggestion="int"), score=3), REVISE, 1),
     Case("in a fence", f"```json\n{answer(finding())}\n```", REVISE, 1),
-    Case(
-        "prose in front, with a brace",
-        f"The set {{a, b}} is fine. My review:\n{answer(finding())}",
-        REVISE,
-        1,
-    ),
+    Case("prose in front, with a brace", f"The set {{a, b}} is fine:\n{answer(finding())}", REVISE, 1),
     Case("the same answer twice", f"{answer(finding())}\n{answer(finding())}", REVISE, 1),
-    Case(
-        "raw control characters",
-        answer(finding(message="int has@no quantize")).replace("@", "\t\x0b\x01"),
-        REVISE,
-        1,
-    ),
+    Case("raw control characters", answer(finding(message="a@b")).replace("@", "\t\x0b\x01"), REVISE, 1),
     Case("a lone surrogate", answer(finding(message="MARK")).replace("MARK", "\\ud800 gone"), REVISE, 1),
     Case("thoughts in front", f"<think>{answer(verdict='APPROVE')}</think>\n{answer(finding())}", REVISE, 1),
     Case("only in the reasoning channel", "", REVISE, 1, reasoning=answer(finding())),

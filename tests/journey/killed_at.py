@@ -42,46 +42,21 @@ GIT_DIED = "git was killed"
 """Said on standard error when a git was killed and this process was not."""
 
 
-def countdown(count: int) -> Callable[[], None]:
-    left = count
-
-    def tick() -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    return tick
-
-
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def later(
-    count: int, delay: float, end: Callable[[], None] = die
-) -> tuple[Callable[[], None], threading.Event]:
-    """As `countdown`, but death comes `delay` seconds after, from another thread. The event says that it is on its way."""
-    coming = threading.Event()
+def countdown(count: int, end: Callable[[], None] = die) -> Callable[[], None]:
+    """Calls `end` the COUNT-th time that it is called."""
     left = count
 
     def tick() -> None:
         nonlocal left
         left -= 1
         if left == 0:
-            coming.set()
-            threading.Timer(delay, end).start()
+            end()
 
-    return tick, coming
-
-
-def arm(moment: str, what: str, tick: Callable[[], None]) -> None:
-    if moment == "event":
-        at_event(what, tick)
-    elif moment == "swap":
-        at_phase(what, tick)
-    else:
-        at_call(moment, what, tick)
+    return tick
 
 
 def at_event(what: str, tick: Callable[[], None]) -> None:
@@ -165,14 +140,22 @@ def die_with_every_git() -> None:
 def run(moment: str, what: str, count: str, *words: str) -> None:
     """The command, to its end or to the moment."""
     coming = threading.Event()
+
+    def soon() -> None:
+        coming.set()
+        threading.Timer(int(what) / 1000, die_with_every_git if moment == "whole" else die).start()
+
+    tick = countdown(int(count))
     if moment in ("soon", "whole"):
-        end = die_with_every_git if moment == "whole" else die
-        tick, coming = later(int(count), int(what) / 1000, end)
-        at_event("", tick)
+        at_event("", countdown(int(count), soon))
     elif moment in ("git", "only-git"):
         in_git(what, int(count), together=moment == "git")
+    elif moment == "event":
+        at_event(what, tick)
+    elif moment == "swap":
+        at_phase(what, tick)
     else:
-        arm(moment, what, countdown(int(count)))
+        at_call(moment, what, tick)
     sys.argv = ["navigator", *words]
     try:
         main()

@@ -34,15 +34,12 @@ class LandingBench(Bench):
     def left_behind(self) -> list[str]:
         """Locks and temporary files, in the developer's repository and in the private one."""
         found = [path for root in (self.repository, self.desk.paths.private) for path in root.rglob("*")]
-        return [
-            str(path)
-            for path in found
-            if (
-                path.name.endswith(".lock") and ".git/navigator/" not in str(path)
-            )  # there: temporary folders
-            or ".navigator-new" in path.name
-            or path.name in ("index.navigator", "index.lock.navigator")
+        ours = [
+            path for path in found if ".navigator-new" in path.name or path.name.endswith("index.navigator")
         ]
+        locks = [path for path in found if path.name.endswith((".lock", ".lock.navigator"))]
+        # In .git/navigator are temporary folders.
+        return [str(path) for path in (*ours, *locks) if ".git/navigator/" not in str(path)]
 
     def assert_sound(self) -> None:
         """The developer's next git command works, nothing of it is damaged, and nothing of theirs was changed."""

@@ -163,28 +163,21 @@ def speaking(models: Models) -> Iterator[Models]:
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Connection", "close")
             self.end_headers()
-            for start in range(0, len(whole.reasoning), PIECE):
-                self.chunk(body, {"reasoning_content": whole.reasoning[start : start + PIECE]}, None)
-            for start in range(0, len(whole.content) or 1, PIECE):
-                self.chunk(body, {"content": whole.content[start : start + PIECE]}, None)
+            for name, text in (("reasoning_content", whole.reasoning), ("content", whole.content)):
+                for start in range(0, len(text), PIECE):
+                    self.chunk(body, {name: text[start : start + PIECE]})
             if whole.tool_calls:
-                self.chunk(body, {"role": "assistant", "tool_calls": [*whole.tool_calls]}, None)
+                self.chunk(body, {"role": "assistant", "tool_calls": [*whole.tool_calls]})
             self.chunk(body, {}, whole.finish, whole.usage)
             self.wfile.write(b"data: [DONE]\n\n")
 
         def chunk(
-            self,
-            body: dict[str, Any],
-            delta: dict[str, Any],
-            reason: str | None,
-            usage: tuple[int, int] | None = None,
+            self, body: Any, delta: dict[str, Any], reason: str | None = None, usage: Any = None
         ) -> None:
             choice = {"index": 0, "delta": delta, "finish_reason": reason}
             self.wfile.write(f"data: {json.dumps(self.document(body, choice, usage))}\n\n".encode())
 
-        def document(
-            self, body: dict[str, Any], choice: dict[str, Any], usage: tuple[int, int] | None
-        ) -> dict[str, Any]:
+        def document(self, body: Any, choice: dict[str, Any], usage: Any) -> dict[str, Any]:
             streams = ".chunk" * ("delta" in choice)
             made = {"id": "chat-1", "object": f"chat.completion{streams}", "model": body["model"]}
             told = {} if usage is None else {"prompt_tokens": usage[0], "completion_tokens": usage[1]}

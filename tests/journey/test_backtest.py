@@ -77,18 +77,12 @@ def test_bugs_are_found_asked_about_blindly_and_counted(room: Room, models: Mode
     before = fingerprint(room.repository)
     first = json.loads(run("backtest", "--json"))
     (project,) = first["projects"]
-    assert project["sources"]["shipped"] | {"rejected": {}} == {
-        "found": 4,
-        "known": 0,
-        "tried": 4,
-        "kept": 4,
-        "rejected": {},
-    }
+    counts = {"found": 4, "known": 0, "tried": 4, "kept": 4}
+    assert project["sources"]["shipped"] == project["sources"]["shipped"] | counts
     assert (project["faulty"], project["clean"], first["caught"]["n"]) == (4, 4, 0)
     items = room.read().exam_items()
-    assert {item.evidence["fix_subject"] for item in items if item.faulty} == {
-        f"Fix wrong result of part {part}" for part in range(4)
-    }
+    fixes = {item.evidence["fix_subject"] for item in items if item.faulty}
+    assert fixes == {f"Fix wrong result of part {part}" for part in range(4)}
     assert {item.title[-8] for item in items if item.source is ExamSource.INNOCENT} == set("4567")
 
     # A server that fails, and a session that ends: what has no answer is asked the next time, and nothing twice.
@@ -171,14 +165,11 @@ def test_an_innocent_commit_that_a_new_fix_leads_to_is_innocent_no_more(room: Ro
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_a_test_of_today_that_fails_without_the_fix_is_proof(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_test_that_fails_without_the_fix_is_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     room = ProvingRoom(tmp_path, monkeypatch)
     right = RENAMED.replace("half(x, True) + 1, label", "half(x, True), label")
-    room.commit(
-        {"app.py": right, "test_app.py": T_FEATURE.replace("(5, ", "(4, ")}, "Fix wrong result of both()"
-    )
+    tests = T_FEATURE.replace("(5, ", "(4, ")
+    room.commit({"app.py": right, "test_app.py": tests}, "Fix wrong result of both()")
     wordy = right.replace('        return "more"\n', '        return str("more")\n')
     room.commit({"app.py": wordy}, "Say more")
     room.commit({"app.py": wordy.replace('str("more")', '"more"')}, "Fix wrong more")
@@ -190,9 +181,7 @@ def test_a_test_of_today_that_fails_without_the_fix_is_proof(
     assert made.runs >= 3 and fingerprint(room.repository) == before
 
 
-def test_what_git_takes_too_long_for_is_counted_and_a_damaged_history_is_a_problem(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_git_cannot_say_is_counted_or_a_problem(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(blame, "_SECONDS", 0.0)
         made = json.loads(run("backtest", "--json"))["projects"][0]

@@ -92,9 +92,7 @@ class TestSandboxed:
         assert len(room.models.read_by) == 1 and "3 * x" not in room.models.read_by[0][-1]["content"]
         assert not [call for call in room.read().calls() if call.repeat]
 
-    def test_no_swap_is_made_to_have_a_failure_mended(
-        self, room: Room, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_no_swap_is_made_to_mend_a_failure(self, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Conductor, "_at_hand", lambda self, role: False)
         room.models.write = saying(BAD, GOOD)
         room.add()

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from typing import Any
 
 import pytest
 
 from navigator.actions.registry import perform
 from navigator.cli.session import locked_dependencies
-from navigator.config.paths import StatePaths
 from navigator.engine import conductor as conducting
 from navigator.engine import conductor_state as live
 from navigator.engine.acting import request
@@ -54,11 +52,9 @@ def test_approved_at_once(room: Room, models: Models) -> None:
     assert commits_of_proposals(room.repository) == [proposal.id]
 
 
-def test_an_unreachable_reviewer_leaves_the_task_waiting(
-    room: Room, models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreachable_reviewer_leaves_the_task_waiting(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conducting, "GIVE_UP_AFTER", 2)
-    room.config.write_text(settings(models.url, NOBODY), encoding="utf-8")
+    room.config.write_text(settings(room.models.url, NOBODY), encoding="utf-8")
     task = room.queue()
     session = room.work()
     assert room.task(task).state is TaskState.AWAITING_REVIEW
@@ -67,10 +63,10 @@ def test_an_unreachable_reviewer_leaves_the_task_waiting(
     assert (proposal.state, proposal.review) == (ProposalState.OPEN, None)
     assert (session["proposals"], session["rounds"], sum(session["verdicts"].values())) == (1, 1, 0)
     # Reachable again, the next session goes on where this one ended, and writes nothing anew.
-    room.config.write_text(models.settings, encoding="utf-8")
+    room.config.write_text(room.models.settings, encoding="utf-8")
     session = room.work()
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    assert len(models.written) == 1
+    assert len(room.models.written) == 1
     # What it only reviewed counts in it, and in no session after it.
     assert (session["proposals"], session["rounds"]) == (1, 1)
     assert session["verdicts"] == {"approve": 1, "revise": 0, "unreviewed": 0}
@@ -111,9 +107,7 @@ def test_a_base_that_moved_under_an_approval_starts_a_new_attempt(room: Room, mo
     assert commits_of_proposals(room.repository) == [newest.id]
 
 
-def test_a_failure_in_the_middle_of_a_landing_is_looked_at_not_guessed(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_amid_a_landing_is_looked_at(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     proposal = room.done()
     real = land.execute_landing
 
@@ -142,9 +136,7 @@ def test_a_failure_in_the_middle_of_a_landing_is_looked_at_not_guessed(
 
 
 @pytest.mark.parametrize("asked", [True, False])
-def test_a_landing_that_the_end_cuts_off_is_carried_to_its_end_and_its_client_answered(
-    room: Room, monkeypatch: pytest.MonkeyPatch, asked: bool
-) -> None:
+def test_a_landing_at_the_end_is_finished(room: Room, monkeypatch: pytest.MonkeyPatch, asked: bool) -> None:
     """At a client's word, or the conductor's own, due since a crash right after the developer's word was recorded."""
     proposal = room.done()
     if not asked:
@@ -163,7 +155,10 @@ def test_a_landing_that_the_end_cuts_off_is_carried_to_its_end_and_its_client_an
 
         monkeypatch.setattr(land, "execute_landing", slow)
         entry = {"id": proposal.id, "tree": proposal.tree}
-        asking = asyncio.create_task(ask(room.paths, "approve", proposals=[entry])) if asked else None
+        while not room.paths.socket.exists():
+            await asyncio.sleep(0.005)
+        args = (room.paths.socket, "approve", {"proposals": [entry]})
+        asking = asyncio.create_task(asyncio.to_thread(request, *args)) if asked else None
         await asyncio.to_thread(begun.wait)
         conductor.stop("told to stop")
         if asking is not None:
@@ -174,13 +169,6 @@ def test_a_landing_that_the_end_cuts_off_is_carried_to_its_end_and_its_client_an
     assert landed is not None and landed.state is LandingState.LANDED
     assert commits_of_proposals(room.repository) == [proposal.id]
     assert room.read().journal_pending() == []
-
-
-async def ask(paths: StatePaths, op: str, **args: Any) -> dict[str, Any]:
-    """Ask the conductor that runs in this process, over its socket, once it listens."""
-    while not paths.socket.exists():
-        await asyncio.sleep(0.005)
-    return await asyncio.to_thread(request, paths.socket, op, args)
 
 
 def test_a_task_cancelled_and_retried_while_the_model_writes_starts_clean(room: Room, models: Models) -> None:

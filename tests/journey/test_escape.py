@@ -33,31 +33,26 @@ def delete(path: str) -> str:
     return f"{path}\n<<<<<<< DELETE\n>>>>>>> DELETE\n"
 
 
-@dataclass(frozen=True)
-class Escape:
-    """One answer; `why` is what the task's reason must say, as a pattern."""
-
-    answer: str
-    why: str
-
-
 OUT = r"outside|climbs|root|absolute"
 DOT_GIT = r"\.git|git's own"
 ESCAPES = {
-    "parent": Escape(new_file("../owned.py"), OUT),
-    "absolute": Escape(new_file("{outside}/owned.py"), OUT),
-    "git-config": Escape(whole(".git/config", "[core]\n\tfsmonitor = touch owned\n"), DOT_GIT),
-    "through-link": Escape(new_file("link/owned.py"), r"link"),
-    "link-itself": Escape(whole("link", "owned = True\n"), r"link"),
-    "renamed-out": Escape(rename("README.md", "../README.md"), OUT),
-    "deleted-git": Escape(delete(".git/config"), DOT_GIT),
-    "escape": Escape(new_file("src/\x1b[2Jb.py"), r"control|characters"),
-    "nul": Escape(new_file("src/data.bin", "a\0b"), r"NUL|binary"),
-    "ten-megabytes": Escape(new_file("src/big.txt", "0123456789abcde\n" * 655_360), r"large|MiB|bytes|long"),
-    "submodule": Escape(new_file("vendored/.git", "gitdir: ../../outside"), DOT_GIT),
-    "half-a-block": Escape("README.md\n<<<<<<< SEARCH\n# Hello\n=======\nowned", r"MARKER"),
+    "parent": (new_file("../owned.py"), OUT),
+    "absolute": (new_file("{outside}/owned.py"), OUT),
+    "git-config": (whole(".git/config", "[core]\n\tfsmonitor = touch owned\n"), DOT_GIT),
+    "through-link": (new_file("link/owned.py"), r"link"),
+    "link-itself": (whole("link", "owned = True\n"), r"link"),
+    "renamed-out": (rename("README.md", "../README.md"), OUT),
+    "deleted-git": (delete(".git/config"), DOT_GIT),
+    "escape": (new_file("src/\x1b[2Jb.py"), r"control|characters"),
+    "nul": (new_file("src/data.bin", "a\0b"), r"NUL|binary"),
+    "ten-megabytes": (new_file("src/big.txt", "0123456789abcde\n" * 655_360), r"large|MiB|bytes|long"),
+    "submodule": (new_file("vendored/.git", "gitdir: ../../outside"), DOT_GIT),
+    "half-a-block": ("README.md\n<<<<<<< SEARCH\n# Hello\n=======\nowned", r"MARKER"),
 }
-"""Case -> answer, one of each form. None of these may become a proposal; tests/edits has every path that is refused."""
+"""Case -> answer of each form, and what the task's reason must say, as a pattern.
+
+None may become a proposal; tests/edits has every path that is refused.
+"""
 
 SHOWN = {
     "content": (new_file("notes.txt", f"plain {NASTY} text"), approval()),
@@ -106,11 +101,9 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     repository = folder / "code"
     repository.mkdir()
     (repository / "link").symlink_to("../outside")
-    make_repository(
-        repository,
-        {"README.md": b"# Hello\n", "src/app.py": b"def main():\n    return 1\n", "src/__init__.py": b""},
-    )
-    answers = {name: escape.answer.replace("{outside}", str(outside)) for name, escape in ESCAPES.items()}
+    code = {"src/app.py": b"def main():\n    return 1\n", "src/__init__.py": b""}
+    make_repository(repository, code | {"README.md": b"# Hello\n"})
+    answers = {name: answer.replace("{outside}", str(outside)) for name, (answer, _) in ESCAPES.items()}
     answers |= {name: answer for name, (answer, _) in SHOWN.items()}
 
     def write(messages: Messages) -> str:
@@ -123,22 +116,16 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         desk = Desk.make(folder / "desk", models.settings)
         desk.read("project", "add", str(repository), "--name", "code")
         queue = folder / "tasks.toml"
-        queue.write_text(
-            toml_of(
-                [{"project": "code", "text": f"Rename, move or delete: case <{name}>"} for name in answers]
-            ),
-            encoding="utf-8",
-        )
+        tasks = [{"project": "code", "text": f"Rename, move or delete: case <{name}>"} for name in answers]
+        queue.write_text(toml_of(tasks), encoding="utf-8")
         desk.read("task", "add", "--from", str(queue))
         before = around(folder)
         desk.read("run", "--until", "idle", codes=(0, 1))
-    tasks = {
-        re.search(r"<([\w-]+)>", task["text"])[1]: task  # type: ignore[index]
-        for task in json.loads(desk.read("task", "list", "--json"))["tasks"]
-    }
+    listed = json.loads(desk.read("task", "list", "--json"))["tasks"]
+    by_case = {task["text"].partition("<")[2].rstrip(">"): task for task in listed}
     after = around(folder)
     desk.read("approve", "--all-reviewed", "--include-unseen", "--yes", codes=(0, 1))
-    yield Scene(desk, repository, before, after, tasks)
+    yield Scene(desk, repository, before, after, by_case)
 
 
 def around(folder: Path) -> dict[str, str]:
@@ -149,29 +136,19 @@ def around(folder: Path) -> dict[str, str]:
 @pytest.mark.slow
 def test_an_escape_ends_failed_and_says_why_and_leaves_nothing_anywhere(scene: Scene) -> None:
     assert differences(scene.before, scene.after) == []
-    for name, escape in ESCAPES.items():
+    for name, (_, why) in ESCAPES.items():
         task = scene.tasks[name]
         assert task["state"] == "failed", (name, task["reason"])
-        assert re.search(escape.why, task["reason"], re.IGNORECASE), (name, task["reason"])
+        assert re.search(why, task["reason"], re.IGNORECASE), (name, task["reason"])
         assert not [character for character in task["reason"] if ord(character) < 32], name
     with scene.desk.reading() as store:
         proposals = store.proposals()
     assert {proposal.task_id for proposal in proposals} <= {scene.tasks[name]["id"] for name in SHOWN}
-    assert {path for proposal in proposals for path in proposal.paths} <= {
-        "notes.txt",
-        "more.txt",
-        "third.txt",
-        "fourth.txt",
-    }
-    branches = git(scene.repository, "for-each-ref", "--format=%(refname)", "refs/heads").splitlines()
-    landed = {
-        path
-        for branch in branches
-        for path in git(scene.repository, "ls-tree", "-r", "--name-only", branch).splitlines()
-    }
-    assert landed <= {"README.md", "link", "src/__init__.py", "src/app.py"} | {
-        path for proposal in proposals for path in proposal.paths
-    }
+    proposed = {path for proposal in proposals for path in proposal.paths}
+    assert proposed <= {"notes.txt", "more.txt", "third.txt", "fourth.txt"}
+    for branch in git(scene.repository, "for-each-ref", "--format=%(refname)", "refs/heads").splitlines():
+        landed = {*git(scene.repository, "ls-tree", "-r", "--name-only", branch).splitlines()}
+        assert landed <= {"README.md", "link", "src/__init__.py", "src/app.py"} | proposed
 
 
 @pytest.mark.slow
@@ -181,14 +158,8 @@ def test_no_character_that_a_terminal_obeys_gets_there_raw(scene: Scene) -> None
     assert {name for name, proposals in made.items() if not proposals} == {"refusal", "path"}
     commands = [("task", "show", scene.tasks[name]["id"]) for name in SHOWN]
     commands += [("diff", proposals[0].id) for proposals in made.values() if proposals]
-    commands += [
-        ("task", "list"),
-        ("proposals",),
-        ("status",),
-        ("proposals", "--json"),
-        (*commands[0], "--json"),
-    ]
-    commands += [("approve", "--all-reviewed", "--include-unseen", "--yes")]
+    commands += [("task", "list"), ("proposals",), ("status",), ("proposals", "--json")]
+    commands += [(*commands[0], "--json"), ("approve", "--all-reviewed", "--include-unseen", "--yes")]
     for words in commands:
         assert obeyed(scene.desk.read(*words, codes=(0, 1))) == [], words
     assert "U+202E" in scene.desk.read("diff", made["content"][0].id)

@@ -121,10 +121,8 @@ def test_items_are_made_of_a_history_and_proved_by_its_tests(room: ProvingRoom) 
     assert {item.control_of for item in clean} == {item.id for item in faulty}
     fix = of(faulty, ExamSource.REVERSED_FIX)
     (file,) = room.diff(fix)
-    assert [line.text.strip() for hunk in file.hunks for line in hunk.lines if line.kind == "-"] == [
-        "if not items:",
-        'raise ValueError("no items")',
-    ]
+    removed = [line.text.strip() for hunk in file.hunks for line in hunk.lines if line.kind == "-"]
+    assert removed == ["if not items:", 'raise ValueError("no items")']
     assert (fix.path, fix.changed_lines) == ("app.py", 2)
     assert any("test_middle_of_nothing" in name for name in fix.evidence["failing"])
     # The refactoring of label() is taken back in the same way: that alone tells nothing.
@@ -133,8 +131,7 @@ def test_items_are_made_of_a_history_and_proved_by_its_tests(room: ProvingRoom) 
     for item in (fix, control):
         assert "Fix" not in item.text + item.title and "Secret plan" not in item.text
     with room.world() as deps:
-        private = deps.private(deps.reader.project("code"))
-        held = private.kept()
+        held = deps.private(deps.reader.project("code")).kept()
         assert {keep_name(item.origin): (item.tree, item.base_commit) for item in items} == held
     # What was tried is not tried again until the project changes.
     again = room.prepare()
@@ -145,9 +142,8 @@ def test_items_are_made_of_a_history_and_proved_by_its_tests(room: ProvingRoom) 
     # The fix is an item already; only the candidates that a new HEAD may decide otherwise are tried.
     assert later.tried == later.found - later.known and later.kept == 0
     held = room.read().newest_baseline(1)
-    assert held is not None and held.tree == git(room.repository, "rev-parse", "HEAD^{tree}"), (
-        "no trial is a baseline"
-    )
+    tip = git(room.repository, "rev-parse", "HEAD^{tree}")
+    assert held is not None and held.tree == tip, "no trial is a baseline"
 
 
 @needs_sandbox
@@ -169,9 +165,7 @@ def test_the_bound_on_time_ends_it_and_a_removed_project_has_no_items(room: Prov
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_a_check_of_a_task_ends_the_trial_which_runs_again_and_a_failure_that_does_not_repeat_proves_nothing(
-    room: ProvingRoom, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_check_of_a_task_ends_the_trial(room: ProvingRoom, monkeypatch: pytest.MonkeyPatch) -> None:
     room.register()
     began: list[str] = []
     cut: list[str] = []
@@ -200,9 +194,7 @@ def test_a_check_of_a_task_ends_the_trial_which_runs_again_and_a_failure_that_do
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_a_fault_that_hangs_is_ended_and_proves_nothing(
-    room: ProvingRoom, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_that_hangs_proves_nothing(room: ProvingRoom, monkeypatch: pytest.MonkeyPatch) -> None:
     loop = "\n\ndef last(x):\n    while x > 1:\n        x -= {0}\n    return x\n"
     test = "\n    def test_last(self):\n        self.assertEqual(app.last(3), 1)\n"
     room.commit({"app.py": RENAMED + loop.format(0), "test_app.py": T_FEATURE}, "Add last()")
@@ -250,9 +242,7 @@ def test_a_crash_before_the_rows_leaves_trees_that_gc_drops(room: ProvingRoom) -
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
-    room: ProvingRoom, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_background_gives_way_to_a_command(room: ProvingRoom, monkeypatch: pytest.MonkeyPatch) -> None:
     room.register()
     monkeypatch.setattr(queue, "_FIRST", 0.0)
 
@@ -278,9 +268,7 @@ def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
     assert len({item.origin for item in items}) == len(items) == 2 * made["faulty"]
 
 
-def test_nothing_is_prepared_in_the_background_before_somebody_asked_for_an_exam_or_without_a_share(
-    room: ProvingRoom, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_prepared_unasked(room: ProvingRoom, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "_FIRST", 0.0)
     asked: list[str] = []
 
@@ -291,24 +279,19 @@ def test_nothing_is_prepared_in_the_background_before_somebody_asked_for_an_exam
     room.register()
     monkeypatch.setattr(making, "prepare_project", said_only)
 
-    async def one_round(deps: Dependencies) -> None:
-        over = asyncio.Event()
+    class WentThroughAll(BaseException):
+        """It waits for a swap before it looks again."""
 
-        class Swapped(asyncio.Event):
-            async def wait(self) -> Any:
-                over.set()  # it went through all projects
-                return await super().wait()
-
-        looking = asyncio.create_task(keep_preparing(deps, Storage(deps, lambda reason: None), Swapped()))
-        await over.wait()
-        looking.cancel()
+    class Swapped(asyncio.Event):
+        async def wait(self) -> Any:
+            raise WentThroughAll
 
     for accepted in (False, True):
         with room.world() as deps:
-            if accepted:
-                with deps.store.transaction() as tx:
-                    tx.set_meta(ACCEPTED, True)
-            asyncio.run(one_round(deps))
+            with deps.store.transaction() as tx:
+                tx.set_meta(ACCEPTED, accepted)
+            with pytest.raises(WentThroughAll):
+                asyncio.run(keep_preparing(deps, Storage(deps, lambda reason: None), Swapped()))
         assert bool(asked) is accepted
     room.config.write_text(f"{REHEARSAL}[exam]\nshare = 0.0\n", encoding="utf-8")
     asked.clear()
@@ -325,10 +308,9 @@ def test_what_cannot_be_prepared_says_what_to_do(room: ProvingRoom, monkeypatch:
     assert "no test command" in made.problem and "project check code" in made.hint
     assert "Nothing was prepared" in room.desk.read("exam", "prepare", codes=(3,))
     room.act("project.set", name="code", check="touch /tmp/never")
+    absent = Sandbox(reason="no bubblewrap", hint="Install it.")
     with monkeypatch.context() as without:
-        without.setattr(
-            "navigator.journey.checking.probe", lambda: Sandbox(reason="no bubblewrap", hint="Install it.")
-        )
+        without.setattr("navigator.journey.checking.probe", lambda: absent)
         made = room.prepare()
     assert made.problem == "There is no sandbox: no bubblewrap." and made.hint == "Install it."
     room.act("project.set", name="code", check=CHECK)
@@ -344,10 +326,8 @@ def test_what_cannot_be_prepared_says_what_to_do(room: ProvingRoom, monkeypatch:
 
 
 def file_diff(path: str, sign: str, section: str) -> FileDiff:
-    line = DiffLine(kind="+" if sign == "+" else "-", text="x", old=1, new=1)
-    return FileDiff(
-        status="M", old_path=path, new_path=path, hunks=(Hunk("H1", 1, 1, 1, 1, section, (line,)),)
-    )
+    hunk = Hunk("H1", 1, 1, 1, 1, section, (DiffLine("+" if sign == "+" else "-", "x", 1, 1),))
+    return FileDiff("M", path, path, hunks=(hunk,))
 
 
 def test_a_change_and_its_opposite_get_the_same_words() -> None:

@@ -73,9 +73,7 @@ def test_items_are_asked_within_their_share_and_leave_no_trace_of_work(room: Roo
     for answer in given:
         item = reader.exam_item(answer.item_id)
         assert answer.verdict is (Verdict.REVISE if item.faulty else Verdict.APPROVE)
-        assert answer.named is item.faulty
-        assert answer.usage.seconds > 0
-        assert answer.model == "scripted/reader"
+        assert (answer.named, answer.model) == (item.faulty, READER) and answer.usage.seconds > 0
 
 
 def test_what_one_batch_is_too_small_for_is_saved_for_the_next(room: Room) -> None:

@@ -66,11 +66,8 @@ def test_a_commit_is_read_and_never_revised_or_landed(room: Room) -> None:
     for op in ("approve", "reject"):
         row = room.act(op, proposals=[{"id": "P1"}])["decisions"][0]
         assert not row["recorded"] and "nothing to decide" in row["reason"]
-    with (
-        pytest.raises(Conflict, match="was there before"),
-        room.world() as world,
-        world.store.transaction() as tx,
-    ):
+    said = pytest.raises(Conflict, match="was there before")
+    with said, room.world() as world, world.store.transaction() as tx:
         tx.add_decision("P1", Decision(kind=DecisionKind.APPROVE))
     assert "nothing to decide" in refused(room, "split", proposal="P1", hunks=["H1"])
     assert room.act("send-back", proposals=[{"id": "P1"}], note="x")["decisions"][0]["recorded"] is False
@@ -116,12 +113,9 @@ def test_a_fix_is_written_on_the_branch_and_lands_beside_it(room: Room) -> None:
     assert "return x * 3" in text_of(room.models.written[0])
     landed = room.act("approve", proposals=[{"id": "P2"}])["decisions"][0]
     assert landed["landing"] == "landed" and landed["ref"].endswith("-topic")
-    assert (
-        git(room.repository, "show", f"{landed['ref']}:app.py").strip() == "def double(x):\n    return 2 * x"
-    )
-    assert git(room.repository, "merge-base", landed["ref"], "topic") == git(
-        room.repository, "rev-parse", "topic"
-    )
+    assert git(room.repository, "show", f"{landed['ref']}:app.py").endswith("return 2 * x")
+    topic = git(room.repository, "rev-parse", "topic")
+    assert git(room.repository, "merge-base", landed["ref"], "topic") == topic
 
 
 def test_a_fix_of_uncommitted_work_is_written_on_that_work(room: Room) -> None:
@@ -164,10 +158,8 @@ def test_what_cannot_be_reviewed_is_said(room: Room, monkeypatch: pytest.MonkeyP
     room.commit({"long.py": "x = 1\n" * 10})
     done = room.act("review.add", project="code", ref="HEAD~3..HEAD", each=True)
     assert [task["text"].partition("\n")[0] for task in done["tasks"]] == ["Triple"]
-    assert [one["reason"] for one in done["left_out"]] == [
-        "it changes nothing",
-        "it changes 10 lines; 3 can be reviewed at a time",
-    ]
+    reasons = ["it changes nothing", "it changes 10 lines; 3 can be reviewed at a time"]
+    assert [one["reason"] for one in done["left_out"]] == reasons
 
 
 def test_reviews_are_counted_apart(room: Room) -> None:
@@ -224,9 +216,7 @@ def test_hook_and_branches_queue_each_commit_once(room: Room) -> None:
     assert len(room.models.read_by) == 5
 
 
-def test_what_was_amended_and_what_is_too_much_is_left_out(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_amended_or_is_too_much_is_left_out(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("navigator.journey.existing.MOST_AT_ONCE", 2)
     room.act("hook", project="code")
     commit(room, "return 1", "First try")

@@ -59,10 +59,8 @@ def test_what_a_scan_suggests_is_accepted_and_written_or_dismissed(room: Room) -
     assert not any("<<<<<<<" in message["content"] for message in room.models.written[0])
     task = room.task(identifier)
     assert (task.state, task.reason) == (TaskState.AWAITING_APPROVAL, "2 suggestions")
-    assert [(one.text.partition("\n")[0], one.grounded) for one in found(room, identifier)] == [
-        ("Multiply in double", True),
-        ("Write the guide", False),
-    ]
+    told = [(one.text.partition("\n")[0], one.grounded) for one in found(room, identifier)]
+    assert told == [("Multiply in double", True), ("Write the guide", False)]
     assert task.report.startswith("# 2 suggestions")
     assert room.read().calls()[0].purpose == "scan"
     assert not room.proposals() and not room.models.read_by

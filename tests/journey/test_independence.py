@@ -8,9 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from navigator.cli.main import cli
 from navigator.exam.items import cases
 from navigator.model.errors import Conflict
 from navigator.model.states import Role
@@ -61,9 +59,7 @@ def seeing(known: list[str]) -> Any:
     return read
 
 
-def test_both_models_answer_the_cases_and_the_difference_is_said(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_models_answer_and_the_difference_is_said(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     room.models.write, room.models.read = seeing(WRONG[:3]), seeing(WRONG)
     with pytest.raises(Conflict, match="no exam items"):
         room.act("exam.run", writer=True)
@@ -91,6 +87,5 @@ def test_both_models_answer_the_cases_and_the_difference_is_said(
     page = document(exam_tables(room.read(), PageQuestion()))["exam"]
     assert page["model"] == "scripted/reader", "the writer is no reviewer"
     assert len(page["reviewers"]) == 1
-    told = " ".join(CliRunner().invoke(cli, ["exam", "show"]).output.split())
+    told = " ".join(room.desk.read("exam", "show").split())
     assert "WHAT IS INDEPENDENCE WORTH?" in told and "synthetic cases: they flatter every model" in told
-    assert "synthetic cases, which flatter" in told

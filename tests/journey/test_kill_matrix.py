@@ -138,7 +138,7 @@ def test_killed_in_a_landing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, la
     assert kill_often(bench, 7, wanted) >= wanted
 
 
-def test_a_landing_that_cannot_be_finished_yet_is_finished_later(
+def test_a_landing_that_was_cut_off_is_finished_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = LandingBench(tmp_path, monkeypatch, landing="current", proposals=2)
@@ -166,9 +166,7 @@ def in_execution(how: str) -> Moment:
 
 
 @pytest.mark.slow
-def test_a_conductor_killed_while_it_lands_lands_nothing_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_conductor_lands_nothing_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = LandingBench(tmp_path, monkeypatch, landing="current", proposals=3)
     first, *others = bench.waiting
     # Its own landing, due since an approval that was killed before it moved anything.
@@ -194,7 +192,7 @@ def test_a_conductor_killed_while_it_lands_lands_nothing_twice(
 
 
 @pytest.mark.slow
-def test_a_repository_that_went_away_in_the_middle_of_a_landing_holds_up_nothing_else(
+def test_a_repository_that_went_away_holds_up_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=1)

@@ -9,7 +9,7 @@ import pytest
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.states import LandingState, TaskState
 from navigator.sheet.variants import why_it_waits
-from tests.journey.room import Room, edit, text_of
+from tests.journey.room import Room, block, edit, text_of
 from tests.journey.scripted_models import Messages, Models
 from tests.journey.support import git, make_repository
 
@@ -72,9 +72,8 @@ def test_a_rejected_one_holds_it_up_until_it_is_freed(room: Room) -> None:
     room.work()
     room.decide("reject", room.proposal(first))
     room.work()
-    said = why_it_waits(
-        second, [(one.id, one.state) for one in room.read().predecessors(second) if not one.met]
-    )
+    unmet = [(one.id, one.state) for one in room.read().predecessors(second) if not one.met]
+    said = why_it_waits(second, unmet)
     assert f"{first} is rejected" in said and f"navigator task after {second}" in said
     assert room.task(second).state is TaskState.QUEUED
     room.act("task.after", ids=[second])
@@ -96,26 +95,22 @@ def test_an_undone_landing_takes_what_was_built_on_it_back_to_waiting(room: Room
     assert (room.task(second).state, room.task(second).attempt) == (TaskState.QUEUED, 1)
 
 
-def test_across_projects_it_is_told_what_was_changed_there(
-    room: Room, models: Models, tmp_path: Path
-) -> None:
+def test_across_projects_it_is_told_what_was_changed(room: Room, tmp_path: Path) -> None:
     other = make_repository(tmp_path / "caller", {"use.py": b"from app import double\n"})
     room.act("project.add", path=str(other), name="caller")
     first = room.queue()
-    models.write = lambda messages: (
-        "use.py\n<<<<<<< SEARCH\nfrom app import double\n=======\nfrom app import double as twice\n>>>>>>> REPLACE\n"
+    room.models.write = lambda messages: (
+        block("use.py", "from app import double\n", "from app import double as twice\n")
         if "Rename the import" in text_of(messages)
         else edit("return x * 2")
     )
-    (queued,) = room.act(
-        "task.add", tasks=[{"project": "caller", "text": "Rename the import", "after": [first]}]
-    )["tasks"]
+    queued = room.queue("Rename the import", project="caller", files=[], after=[first])
     room.work()
-    assert room.task(queued["id"]).state is TaskState.QUEUED
+    assert room.task(queued).state is TaskState.QUEUED
     room.decide("approve", room.proposal(first))
     room.work()
-    assert room.task(queued["id"]).state is TaskState.AWAITING_APPROVAL
-    asked = text_of(models.written[-1])
+    assert room.task(queued).state is TaskState.AWAITING_APPROVAL
+    asked = text_of(room.models.written[-1])
     assert "[[begin change-elsewhere" in asked and '"project": "code"' in asked and "return x * 2" in asked
 
 
@@ -136,13 +131,11 @@ def test_circles_are_refused_and_queue_nothing(room: Room) -> None:
     with pytest.raises(NavigatorError, match="T99"):
         room.queue("After nothing", after=["T99"])
     assert len(room.read().tasks()) == 3
-    caller, api = room.act(
-        "task.add",
-        tasks=[
-            {"project": "code", "text": "The caller", "after": ["api"]},
-            {"project": "code", "text": "The API", "name": "api"},
-        ],
-    )["tasks"]
+    named = [
+        {"project": "code", "text": "The caller", "after": ["api"]},
+        {"project": "code", "text": "The API", "name": "api"},
+    ]
+    caller, api = room.act("task.add", tasks=named)["tasks"]
     assert caller["after"] == [api["id"]] and api["after"] == []
     linked = room.act("task.after", ids=[third], after=[first])["tasks"][0]
     assert linked["after"] == [first]
@@ -151,7 +144,7 @@ def test_circles_are_refused_and_queue_nothing(room: Room) -> None:
 def test_two_tasks_first_need_a_commit_that_holds_both(room: Room, models: Models) -> None:
     def readme(messages: Messages) -> str:
         if "Explain" in text_of(messages):
-            return "README.md\n<<<<<<< SEARCH\n# Code\n=======\n# Code\n\nDoubles.\n>>>>>>> REPLACE\n"
+            return block("README.md", "# Code\n", "# Code\n\nDoubles.\n")
         return write(messages)
 
     models.write = readme
@@ -168,11 +161,8 @@ def test_two_tasks_first_need_a_commit_that_holds_both(room: Room, models: Model
     # A branch that the developer renamed and did not merge holds only what landed on it.
     git(room.repository, "branch", "-m", landed["ref"].removeprefix("refs/heads/"), "mine")
     third = room.queue("Explain it to others", files=["README.md"])
-    models.write = lambda messages: (
-        "other.md\n<<<<<<< SEARCH\n=======\nMore.\n>>>>>>> REPLACE\n"
-        if "to others" in text_of(messages)
-        else readme(messages)
-    )
+    more = block("other.md", "", "More.\n")
+    models.write = lambda messages: more if "to others" in text_of(messages) else readme(messages)
     last = room.queue(SECOND, after=[second, third])
     room.work()
     assert room.decide("approve", room.proposal(third))["landing"] == LandingState.LANDED

@@ -36,9 +36,7 @@ def test_it_is_refused_while_a_task_waits_or_a_conductor_runs(room: Room) -> Non
     assert (done.exit_code, "1 task waits" in str(done.exception)) == (1, True)
 
 
-def test_the_command_measures_alone_and_prints_each_direction_until_a_swap_fails(
-    room: Room, tmp_path: Path
-) -> None:
+def test_the_command_measures_both_ways_until_a_swap_fails(room: Room, tmp_path: Path) -> None:
     done = run("swap", "measure", "--yes", "-n", "2", "--json")
     assert done.exit_code == 0, done.output
     document = json.loads(done.stdout)
@@ -59,9 +57,5 @@ def test_the_forecast_takes_the_measured_revise_rate_and_says_on_how_many(room: 
     figures = json.loads(run(*["forecast", "--json"]).stdout)["figures"]
     assert (figures["revise_rate"], figures["revise_n"]) == (0.0, 2)
     assert "0% [0–66], n = 2 first verdicts, anecdotal" in run(*["forecast"]).stdout
-    words = "--revise-rate 0.3 --revisions 2 --proposal-tokens 2000 --generator-speed 184 --review-tokens 500"
-    given = run("forecast", *words.split(), "--reviewer-speed", "48", "--single-speed", "38", "--json")
-    document = json.loads(given.stdout)
-    assert (document["figures"]["revise_rate"], document["figures"]["revise_n"]) == (0.3, 0)
-    assert len(document["one_task"]["steps"]) == 11
-    assert document["best_batch"] > 1 and document["break_even"]["batch"] is not None
+    given = json.loads(run("forecast", "--revise-rate", "0.3", "--json").stdout)["figures"]
+    assert (given["revise_rate"], given["revise_n"]) == (0.3, 0)

@@ -80,9 +80,7 @@ def test_each_event_reaches_its_command_once(room: Room, told: Path) -> None:
     assert lines(told) == said
 
 
-def test_the_end_of_a_run_is_told_and_a_command_that_waits_for_its_own_task_is_none(
-    room: Room, told: Path
-) -> None:
+def test_the_end_of_a_run_is_told_and_that_of_a_command_is_not(room: Room, told: Path) -> None:
     note(room, told, "run_ended")
     room.desk.read(*RUN)
     (said,) = lines(told)

@@ -180,15 +180,9 @@ def test_the_exam_sees_a_precedent_that_hides_a_class_of_faults(room: Room, mode
 
 
 def precedent(**fields: Any) -> Precedent:
-    told = {
-        "id": 1,
-        "criterion": "correctness",
-        "path": "app/money.py",
-        "quote": "total = amount * rate",
-        "message": "The amount overflows when the rate is huge.",
-        "note": "rates are below two",
-    }
-    return Precedent.model_validate(told | fields)
+    told = {"id": 1, "criterion": "correctness", "path": "app/money.py", "quote": "total = amount * rate"}
+    said = {"message": "The amount overflows when the rate is huge.", "note": "rates are below two"}
+    return Precedent.model_validate(told | said | fields)
 
 
 def test_a_precedent_is_near_by_its_file_or_its_words() -> None:

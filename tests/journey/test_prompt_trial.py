@@ -3,43 +3,26 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from navigator.cli.prompts import prompts
-from navigator.config.paths import resource_dir
 from navigator.model.errors import ConfigError, UsageError
 from tests.journey.room import Room, text_of
 from tests.journey.scripted_models import Models
+from tests.journey.test_prompts import own
 
 
 def run(*words: str) -> dict[str, Any]:
     done = CliRunner().invoke(prompts, [*words, "--json"], catch_exceptions=False)
-    document = json.loads(done.stdout)
-    assert isinstance(document, dict)
-    return document
+    return dict(json.loads(done.stdout))
 
 
-def tried(*words: str) -> dict[str, Any]:
-    document = run("try", *words)
-    (trial,) = document["trials"]
-    assert isinstance(trial, dict)
-    return trial
-
-
-def own_prompt(room: Room, name: str, *changes: tuple[str, str]) -> Path:
-    text = (resource_dir("prompts") / f"{name}.md").read_text(encoding="utf-8")
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    folder = room.config.parent / "prompts"
-    folder.mkdir(exist_ok=True)
-    path = folder / f"{name}.md"
-    path.write_text(text, encoding="utf-8")
-    return path
+def tried(task: str) -> dict[str, Any]:
+    (trial,) = run("try", task)["trials"]
+    return dict(trial)
 
 
 def without_key(messages: Any) -> str:
@@ -47,23 +30,21 @@ def without_key(messages: Any) -> str:
     return text_of(messages).replace(messages[0]["content"].split("carry the key ")[1][:12], "KEY")
 
 
-def test_a_prompt_is_the_one_that_the_conductor_sends_and_ones_own_is_tried_before_it_is_in_use(
-    room: Room, models: Models
-) -> None:
+def test_a_prompt_is_tried_as_the_conductor_sends_it(room: Room) -> None:
     task = room.queue()
     trial = tried(task)
     assert (trial["role"], trial["prompt"]) == ("generator", "generate")
     room.work()
-    assert without_key(trial["prompts"][0]["messages"]) == without_key(models.written[0])
+    assert without_key(trial["prompts"][0]["messages"]) == without_key(room.models.written[0])
     trial = tried(task)
     (shown,) = trial["prompts"]
-    (sent,) = models.read_by
+    (sent,) = room.models.read_by
     assert (trial["role"], trial["prompt"], shown["fits"]) == ("reviewer", "review", True)
     assert 0 < shown["tokens"] < trial["room"]
     assert without_key(shown["messages"]) == without_key(sent)
     used = room.proposals()[0].review
     assert used is not None
-    own_prompt(room, "review", ("You review one", "You distrust one"))
+    own(room.folder, "review", ("You review one", "You distrust one"))
     trial = tried(task)
     assert trial["prompts"][0]["messages"][0]["content"].startswith("You distrust one proposed change")
     assert trial["prompt_version"] != used.prompt_version
@@ -78,15 +59,15 @@ def test_what_cannot_be_tried_says_why(room: Room, models: Models) -> None:
     ):
         with pytest.raises(UsageError, match=said):
             CliRunner().invoke(prompts, ["try", task, *words], catch_exceptions=False)
-    own_prompt(room, "generate", ("{{ task }}", "{{ tusk }}"))
+    own(room.folder, "generate", ("{{ task }}", "{{ tusk }}"))
     with pytest.raises(ConfigError, match=r"generate\.md: the prompt uses tusk"):
         CliRunner().invoke(prompts, ["try", task], catch_exceptions=False)
 
 
 def test_checking_lists_what_is_broken_and_fails(room: Room) -> None:
     assert run("list")["ok"] is True
-    own_prompt(room, "revise")
-    broken = own_prompt(room, "review", ("{{ diff }}", ""))
+    own(room.folder, "revise")
+    own(room.folder, "review", ("{{ diff }}", ""))
     done = CliRunner().invoke(prompts, ["list", "--json"])
     document = json.loads(done.stdout)
     assert (done.exit_code, document["ok"]) == (1, False)
@@ -94,4 +75,4 @@ def test_checking_lists_what_is_broken_and_fails(room: Room) -> None:
     assert problems["revise"] == ""
     owned = {row["name"]: row["own"] for row in document["prompts"]}
     assert owned["revise"] and not owned["generate"]
-    assert problems["review"].startswith(f"{broken}: the prompt does not use diff")
+    assert problems["review"].startswith(f"{room.folder}/prompts/review.md: the prompt does not use diff")

@@ -33,14 +33,7 @@ def test_rendering_splits_system_and_user_and_one_changed_word_is_another_versio
     assert other.get("p").version != version
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "no front matter",
-        "---\nname: p\n",
-        "---\nrubbish\n---\n<!-- user -->",
-    ],
-)
+@pytest.mark.parametrize("text", ["no front matter", "---\nname: p\n", "---\nrubbish\n---\n<!-- user -->"])
 def test_a_broken_template_is_named(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigError, match=r"p\.md"):
         PromptLibrary([write(tmp_path / "a", text)])
@@ -49,12 +42,6 @@ def test_a_broken_template_is_named(tmp_path: Path, text: str) -> None:
 def test_a_value_that_is_not_given_is_an_error_with_its_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"p\.md: the prompt cannot be filled in: 'b' is undefined"):
         PromptLibrary([write(tmp_path / "a", GOOD)]).render("p", a="x")
-
-
-def test_a_template_cannot_reach_out_of_its_sandbox(tmp_path: Path) -> None:
-    evil = GOOD.replace("{{ b }}", "{{ b.__class__.__mro__[1].__subclasses__() }}")
-    with pytest.raises(ConfigError, match="unsafe"):
-        PromptLibrary([write(tmp_path / "a", evil)]).render("p", a="", b="")
 
 
 def test_the_key_is_constant_for_a_residency_and_in_no_text() -> None:

@@ -65,9 +65,7 @@ async def test_a_resident_generator_warms_the_reviewer(weights: list[Path]) -> N
     await warmth.close()
 
 
-async def test_a_swap_stops_the_reading_before_it_begins(
-    weights: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_swap_stops_the_reading(weights: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_ahead, "ReadLimits", lambda: ReadLimits(MIB, 0))
     warmth = WeightReadAhead(load_settings(), Switch())
     await warmth.rest(Role.GENERATOR)
@@ -94,15 +92,8 @@ def test_a_swap_is_kept_with_how_warm_it_began(weights: list[Path], tmp_path: Pa
         world.__dict__["strategy"] = Switch()
 
         async def swap() -> None:
-            live = ConductorState()
-            hand = Residency(
-                world,
-                live,
-                SessionSummary(world),
-                Storage(world, lambda reason: None),
-                Batches(world),
-                lambda: None,
-            )
+            storage, summary = Storage(world, lambda reason: None), SessionSummary(world)
+            hand = Residency(world, ConductorState(), summary, storage, Batches(world), lambda: None)
             await hand.swap(Role.REVIEWER)
             await hand.warmth.close()
 

@@ -12,14 +12,9 @@ import pytest
 from navigator.model.states import TaskState
 from navigator.sheet.account import account
 from tests.journey.room import Room, edit
-from tests.journey.scripted_models import READER, Messages, Models, approval
+from tests.journey.scripted_models import READER, Messages, approval
 from tests.journey.support import PATIENCE
 from tests.journey.swaps import asked, room_queue, staying, swapping, until
-
-
-@pytest.fixture
-def models(swapped: Room) -> Models:
-    return swapped.models
 
 
 @pytest.fixture
@@ -76,15 +71,13 @@ def test_a_model_that_others_loaded_is_asked_before_it_is_given_work(room: Room,
     assert room.models.read_by == []
 
 
-def test_a_server_that_dies_while_it_writes_is_started_again(
-    room: Room, models: Models, tmp_path: Path
-) -> None:
+def test_a_server_that_dies_while_it_writes_is_started_again(room: Room, tmp_path: Path) -> None:
     def write(messages: Messages) -> str:
-        if len(models.written) == 1:
+        if len(room.models.written) == 1:
             (tmp_path / "loaded").write_text("")
         return edit("return x * 2")
 
-    models.write = write
+    room.models.write = write
     task = room.queue()
     session = room.work()
     assert room.task(task).state is TaskState.AWAITING_APPROVAL, room.task(task).reason
@@ -157,10 +150,10 @@ def test_another_s_swap_in_the_way_is_waited_out(room: Room, tmp_path: Path) -> 
 
 
 def test_where_both_are_resident_they_work_side_by_side_in_one_batch(
-    room: Room, models: Models, monkeypatch: pytest.MonkeyPatch
+    room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    models.holds = None
-    models.guard = threading.RLock()  # type: ignore[assignment]
+    room.models.holds = None
+    room.models.guard = threading.RLock()  # type: ignore[assignment]
     reading = threading.Event()
     beside: list[bool] = []
 
@@ -168,14 +161,15 @@ def test_where_both_are_resident_they_work_side_by_side_in_one_batch(
         if body["model"] == READER:
             reading.set()
             return approval()
-        models.written.append(body["messages"])
-        if len(models.written) == 2:
+        room.models.written.append(body["messages"])
+        if len(room.models.written) == 2:
             beside.append(reading.wait(PATIENCE))  # the first one is read while the second is written
         return edit("return x * 2")
 
-    monkeypatch.setattr(models, "answer", answer)
+    monkeypatch.setattr(room.models, "answer", answer)
     room.config.write_text(
-        models.settings.replace("[reviewer]", "max_inflight = 1\n[reviewer]") + "[batch]\nquiet_minutes = 0\n"
+        room.models.settings.replace("[reviewer]", "max_inflight = 1\n[reviewer]")
+        + "[batch]\nquiet_minutes = 0\n"
     )
     for number in range(4):
         room.queue(f"Make double() multiply, {number}", files=[])
@@ -185,9 +179,9 @@ def test_where_both_are_resident_they_work_side_by_side_in_one_batch(
     assert len(room.read().batches()) == 1
 
 
-def test_a_conductor_that_stays_ends_its_batch_when_all_is_quiet(room: Room, models: Models) -> None:
-    models.holds = None
-    room.config.write_text(models.settings + "[batch]\nquiet_minutes = 0\n")
+def test_a_conductor_that_stays_ends_its_batch_when_all_is_quiet(room: Room) -> None:
+    room.models.holds = None
+    room.config.write_text(room.models.settings + "[batch]\nquiet_minutes = 0\n")
 
     def meanwhile(ask: Any) -> None:
         for number in range(2):

@@ -47,14 +47,10 @@ def about(quote: str, **changes: Any) -> dict[str, Any]:
     return finding(hunk="H1", quote=quote, line=0, message="other words") | changes
 
 
-def test_something_new_below_a_blocker_is_a_remark() -> None:
-    verdict, (made,) = read(about("        return None", severity="major", earlier=0), met={1: True})
-    assert (verdict, made.anchored, made.remark) == (Verdict.APPROVE, True, True)
-
-
-def test_a_new_blocker_counts() -> None:
-    verdict, (made,) = read(about("        return None", severity="blocker", earlier=0), met={1: True})
-    assert (verdict, made.remark) == (Verdict.REVISE, False)
+def test_something_new_is_a_remark_unless_it_is_a_blocker() -> None:
+    for severity, expected in (("major", (Verdict.APPROVE, True)), ("blocker", (Verdict.REVISE, False))):
+        verdict, (made,) = read(about("        return None", severity=severity, earlier=0), met={1: True})
+        assert (verdict, made.remark, made.anchored) == (*expected, True)
 
 
 @pytest.mark.parametrize("number", [1, None])
@@ -101,7 +97,7 @@ def test_numbers_that_were_never_given_are_ignored() -> None:
     ),
     st.dictionaries(st.integers(-1, 4), st.booleans(), max_size=4),
 )
-def test_only_blockers_and_unmet_findings_of_weight_cause_a_revision(
+def test_only_blockers_and_what_is_unmet_cause_a_revision(
     findings: list[dict[str, Any]], met: dict[int, bool]
 ) -> None:
     """No blocker among them: REVISE needs the one earlier finding of weight, not met, and a quote that stands."""

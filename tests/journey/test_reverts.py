@@ -57,26 +57,19 @@ def test_commits_on_the_current_branch(tmp_path: Path, monkeypatch: pytest.Monke
     assert bench.act("reverts.look")["projects"] == []
 
 
-def test_commits_on_a_branch_of_their_own_count_once_they_are_merged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commits_on_another_branch_count_once_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=2)
     one, other = bench.waiting
     branch = bench.approve(one)["ref"].removeprefix("refs/heads/")
     bench.approve(other)
-    assert fates(bench) == {
-        one: "unknown",
-        other: "unknown",
-    }
+    assert fates(bench) == {one: "unknown", other: "unknown"}
     git(bench.repository, "merge", "--no-ff", "--quiet", "-m", "Take both", branch)
     assert fates(bench) == {one: "kept", other: "kept"}
     git(bench.repository, "revert", "--no-edit", "-m", "1", "HEAD")
     assert fates(bench) == {one: "reverted", other: "reverted"}
 
 
-def test_a_repository_that_is_gone_or_another_one_is_not_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_repository_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = LandingBench(tmp_path, monkeypatch, landing="current", proposals=1)
     bench.approve(bench.waiting[0])
     shutil.move(bench.repository, tmp_path / "moved")
@@ -87,9 +80,7 @@ def test_a_repository_that_is_gone_or_another_one_is_not_known(
     assert (found["rows"], found["unknown"]) == ([], 1)
 
 
-async def test_an_idle_conductor_looks_and_not_again_soon(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_idle_conductor_looks_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = await asyncio.to_thread(LandingBench, tmp_path, monkeypatch, landing="current", proposals=1)
     with bench.world() as world:
         await perform(world, "approve", {"proposals": [{"id": bench.waiting[0]}]})

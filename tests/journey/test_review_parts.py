@@ -97,9 +97,7 @@ def test_a_task_that_leaves_no_room_is_said_without_a_prompt() -> None:
 
 
 @given(st.integers(1, 6), st.integers(1, 5), st.integers(1, 80), st.integers(1_500, 9_000))
-def test_every_hunk_is_shown_once_or_named_and_every_prompt_fits(
-    files: int, hunks: int, lines: int, room: int
-) -> None:
+def test_every_hunk_is_shown_once_or_named_and_fits(files: int, hunks: int, lines: int, room: int) -> None:
     diff = change(files, hunks, lines)
     made = plan(diff, room)
     shown = [label for reading in made.readings for label in reading.labels]

@@ -19,6 +19,7 @@ from navigator.swap.base import SwapStrategy
 from navigator.swap.strategies.adapter import AdapterStrategy
 from tests.journey.room import Room, block, edit, review_of, saying, text_of, whole
 from tests.journey.scripted_models import READER, Messages, Models, Said, approval, objection
+from tests.journey.test_prompts import own
 
 
 def test_a_review_that_was_cut_may_be_longer_the_second_time(room: Room, models: Models) -> None:
@@ -128,13 +129,11 @@ def test_what_is_met_in_unchanged_code_is_withdrawn(room: Room, revised: str, wi
 # Whose reading it is
 
 
-def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
-    room: Room, models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_reads_what_it_wrote_says_so(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     """One model plays both roles: that is told by its name, not only by the role that wrote. Or two adapters of one model do."""
-    text = models.settings.replace(f'"{READER}"', '"scripted/writer"')
+    text = room.models.settings.replace(f'"{READER}"', '"scripted/writer"')
     room.config.write_text(text, encoding="utf-8")
-    models.write = lambda messages: (
+    room.models.write = lambda messages: (
         approval() if "review" in messages[0]["content"][:20] else edit("return x * 2")
     )
     review = review_of(room.done())
@@ -144,35 +143,22 @@ def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
     assert [mark.kind for _, mark in choice.left_out] == [Kind.SELF]
     tables = revise_rate(room.read().verdict_counts())
     assert (tables.rows, tables.excluded) == ((), {"self_review": 1})
-    room.config.write_text(models.settings, encoding="utf-8")
-    models.write = lambda messages: edit("return x * 2")
+    room.config.write_text(room.models.settings, encoding="utf-8")
+    room.models.write = lambda messages: edit("return x * 2")
     assert AdapterStrategy.one_base and not review_of(room.done()).self_review
     monkeypatch.setattr(SwapStrategy, "one_base", True)
     assert review_of(room.done()).self_review
 
 
-# The prompt's version
+# The prompts
 
 
-def test_one_changed_word_in_a_prompt_is_another_version_in_every_figure(room: Room) -> None:
-    packaged = (resource_dir("prompts") / "review.md").read_text(encoding="utf-8")
-    folder = room.config.parent / "prompts"
-    folder.mkdir()
-    versions = []
-    for text in (packaged, packaged.replace("whether the change", "if the change")):
-        (folder / "review.md").write_text(text, encoding="utf-8")
-        versions.append(review_of(room.done()).prompt_version)
-    assert versions[0] != versions[1]
-    rows = revise_rate(room.read().verdict_counts("prompt")).rows
-    assert {row.group: row.n for row in rows} == {versions[0]: 1, versions[1]: 1}
-    assert {call.prompt_version for call in room.read().calls() if call.purpose == "review"} == set(versions)
-    # One that hides the diff is refused before anything is asked.
-    (folder / "review.md").write_text(packaged.replace("{{ diff }}", ""), encoding="utf-8")
+def test_a_prompt_that_hides_the_diff_is_refused_before_anything_is_asked(room: Room) -> None:
+    own(room.folder, "review", ("{{ diff }}", ""))
     room.queue()
-    asked = len(room.models.written)
     with pytest.raises(ConfigError, match=r"review\.md: the prompt does not use diff"):
         room.work()
-    assert len(room.models.written) == asked
+    assert room.models.written == []
 
 
 # What a review says that it read

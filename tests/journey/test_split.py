@@ -190,7 +190,7 @@ def test_a_rest_whose_part_was_rejected_or_undone_starts_again(bench: SplitBench
 
 
 @pytest.mark.parametrize(("hunks", "alone"), [(("H1", "H2"), True), (("H4",), False)])
-def test_undoing_a_part_under_a_rest_that_landed_is_refused_or_a_revert(
+def test_undoing_a_part_under_its_rest_is_refused_or_a_revert(
     bench: SplitBench, hunks: tuple[str, ...], alone: bool
 ) -> None:
     result = bench.split(bench.waiting(), *hunks)

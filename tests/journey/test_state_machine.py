@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -43,7 +43,6 @@ from tests.journey.scripted_models import WRITER, approval, objection
 from tests.journey.support import commits_of_proposals, git
 
 FILES = ("a.py", "b.py", "c.py")
-T = TypeVar("T")
 
 
 class Crash(BaseException):
@@ -63,13 +62,8 @@ class Scripted:
         text = self._machine.answer
         if text is None:
             raise Crash
-        return ChatAnswer(
-            text=text,
-            reasoning="",
-            usage=Usage(prompt_tokens=10, completion_tokens=5, seconds=0.1),
-            model=WRITER,
-            retries=0,
-        )
+        usage = Usage(prompt_tokens=10, completion_tokens=5, seconds=0.1)
+        return ChatAnswer(text=text, reasoning="", usage=usage, model=WRITER, retries=0)
 
     async def aclose(self) -> None:
         """Nothing is open."""
@@ -97,8 +91,8 @@ class SessionMachine(RuleBasedStateMachine):
         self.patch.setattr(world, "client", lambda role: Scripted(self))
         return world
 
-    def do(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run(work)
+    def act(self, op: str, **args: Any) -> None:
+        asyncio.run(perform(self.world, op, args))
 
     def crash(self) -> None:
         """Drop everything as it is. The kernel lets go of the lock; nothing else is told; the next start recovers."""
@@ -108,7 +102,7 @@ class SessionMachine(RuleBasedStateMachine):
         with suppress(BaseException):
             held.__exit__(Crash, Crash(), None)
         self.world = self.open()
-        self.do(recover(self.world))
+        asyncio.run(recover(self.world))
         assert self.world.reader.journal_pending() == []
         assert self.tasks(TaskState.GENERATING, TaskState.REVIEWING) == []
         assert self.world.reader.call_counts()["running"] == 0
@@ -118,7 +112,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     def stage(self, work: Coroutine[Any, Any, Any]) -> None:
         try:
-            self.do(work)
+            asyncio.run(work)
         except Crash:
             self.crash()
 
@@ -132,13 +126,7 @@ class SessionMachine(RuleBasedStateMachine):
     @precondition(lambda self: len(self.world.reader.tasks()) < 8)
     @rule(file=st.sampled_from(FILES))
     def add(self, file: str) -> None:
-        self.do(
-            perform(
-                self.world,
-                "task.add",
-                {"tasks": [{"project": "code", "text": f"Change {file}", "files": [file]}]},
-            )
-        )
+        self.act("task.add", tasks=[{"project": "code", "text": f"Change {file}", "files": [file]}])
 
     @precondition(lambda self: self.tasks(*CANCELLABLE_TASK_STATES, *RETRYABLE_TASK_STATES))
     @rule(data=st.data())
@@ -146,7 +134,7 @@ class SessionMachine(RuleBasedStateMachine):
         chosen = data.draw(st.sampled_from(self.tasks(*CANCELLABLE_TASK_STATES, *RETRYABLE_TASK_STATES)))
         before = self.world.reader.task(chosen)
         again = before.state in RETRYABLE_TASK_STATES
-        self.do(perform(self.world, "task.retry" if again else "task.cancel", {"ids": [chosen]}))
+        self.act("task.retry" if again else "task.cancel", ids=[chosen])
         assert self.world.reader.task(chosen).attempt == before.attempt + again
 
     @precondition(lambda self: self.tasks(TaskState.AWAITING_APPROVAL))
@@ -218,9 +206,8 @@ class SessionMachine(RuleBasedStateMachine):
     def read(self, data: st.DataObject, what: str) -> None:
         task = data.draw(st.sampled_from(self.tasks(TaskState.AWAITING_REVIEW)))
         no = approval(findings=[objection("x = 0")], verdict="REVISE", addressed=[])
-        self.answer = {"approve": approval(addressed=[]), "revise": no, "nonsense": "LGTM", "crash": None}[
-            what
-        ]
+        said = {"approve": approval(addressed=[]), "revise": no, "nonsense": "LGTM", "crash": None}
+        self.answer = said[what]
         self.stage(review(self.world, task))
 
     @precondition(lambda self: self.world.reader.pending_landings())

@@ -54,12 +54,8 @@ def test_a_suggestion_is_placed_at_the_line_it_quotes() -> None:
 def test_what_is_not_there_is_kept_ungrounded_and_last(quote: str) -> None:
     loose = raw("Weigh the anchor", kind="security", evidence={"path": "a.py", "line": 5, "quote": quote})
     found = sift([loose, raw("Write the guide", kind="docs", complexity="complex")], known())
-    assert [one.text.partition("\n")[0] for one in found] == [
-        "Write the guide",
-        "Weigh the anchor",
-    ]
-    assert [one.grounded for one in found] == [True, False]
-    assert [one.rank for one in found] == [1, 2]
+    assert [one.text.partition("\n")[0] for one in found] == ["Write the guide", "Weigh the anchor"]
+    assert [(one.rank, one.grounded) for one in found] == [(1, True), (2, False)]
     assert "Of 1 of them the quoted line was not found" in report_text(found)
 
 
@@ -81,30 +77,17 @@ def test_files_are_there_or_new_or_left_out() -> None:
 )
 def test_the_same_is_said_once(title: str, files: list[str], twin: bool) -> None:
     within = sift([raw(), raw(title, files=files)], known())
-    before = sift(
-        [raw(title, files=files)], known(("Close the file in load\n\nPlease.", frozenset({"a.py"})))
-    )
+    asked = known(("Close the file in load\n\nPlease.", frozenset({"a.py"})))
+    before = sift([raw(title, files=files)], asked)
     assert len(within) == (1 if twin else 2)
     assert len(before) == (0 if twin else 1)
 
 
 def test_one_that_cannot_be_read_does_not_take_the_others_along() -> None:
     answer = {"suggestions": [{"title": "no kind"}, json.loads(raw().model_dump_json()), 7]}
-    found = sift(read_scan(json.dumps(answer)), known())
+    found = sift(read_scan(f"I looked.\n```json\n{json.dumps(answer)}\n```"), known())
     assert len(found) == 1
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '```json\n{"suggestions": []}\n```',
-        'I looked at {these} files.\n{"suggestions": []}',
-        '<think>{"a": 1}</think>{"suggestions": []} ok?',
-    ],
-)
-def test_what_surrounds_the_answer_does_not_matter(text: str) -> None:
-    assert read_scan(text) == []
-    assert report_text(sift([], known())).startswith("# No suggestions")
+    assert report_text(sift(read_scan('{"suggestions": []}'), known())).startswith("# No suggestions")
 
 
 @pytest.mark.parametrize("text", ["None needed.", '{"suggestions": 3}', "[]", "{" * 5000])
@@ -113,23 +96,19 @@ def test_what_is_no_list_is_refused(text: str) -> None:
         read_scan(text)
 
 
+_PATHS = st.sampled_from(["a.py", "b.py", "gone.py", "new.py"])
+_QUOTES = st.sampled_from(["x = 1", "import os", "?"])
 _FIELDS = st.fixed_dictionaries(
     {
         "title": st.text(max_size=150),
         "text": st.text(max_size=700),
         "kind": st.sampled_from([kind.value for kind in TaskKind]),
         "complexity": st.sampled_from([word.value for word in Complexity]),
-        "files": st.lists(
-            st.sampled_from(["a.py", "b.py", "gone.py", "new.py"]) | st.text(max_size=9), max_size=5
-        ),
+        "files": st.lists(_PATHS | st.text(max_size=9), max_size=5),
         "new_files": st.lists(st.sampled_from(["a.py", "new.py", ".git/x"]), max_size=3),
         "why": st.text(max_size=400),
         "evidence": st.fixed_dictionaries(
-            {
-                "path": st.text(max_size=5),
-                "line": st.integers(),
-                "quote": st.sampled_from(["x = 1", "import os", "?"]),
-            }
+            {"path": st.text(max_size=5), "line": st.integers(), "quote": _QUOTES}
         ),
     }
 )

@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.journey.reproducing import (
-    NoTest,
-    WrittenTest,
-    read_test_answer,
-    to_prove,
-    why_not_there,
-)
+from navigator.journey.reproducing import NoTest, WrittenTest, read_test_answer, to_prove, why_not_there
 from navigator.model.states import ReproductionOutcome, Severity
 from tests.journey.answers import grounded
 from tests.journey.room import whole

@@ -80,11 +80,8 @@ def test_three_are_written_and_read_in_one_residency_and_one_is_approved(room: R
     assert (row.n, row.revise) == (1, 0)
     rows = document(declared("writing")(room.read(), PageQuestion()))["variants"]["rows"]
     ways = {row["variation"]: (row["chosen"]["k"], row["chosen"]["n"], row["approved"]["k"]) for row in rows}
-    assert ways == {
-        "as the settings say": (0, 1, 1),
-        "temperature 0.6": (1, 1, 1),
-        "temperature 1": (0, 1, 0),
-    }
+    assert ways["as the settings say"] == (0, 1, 1)
+    assert (ways["temperature 0.6"], ways["temperature 1"]) == ((1, 1, 1), (0, 1, 0))
 
 
 def test_a_second_one_is_not_approved_beside_the_first(room: Room) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -21,8 +20,6 @@ from navigator.model.errors import UsageError
 from navigator.model.models import Decision, Landing
 from navigator.model.states import DecisionKind, LandingState, TaskState
 from navigator.sheet.marks import batch_choice
-from navigator.store.database import open_reader
-from navigator.store.reads.cards import CardReads
 from tests.journey.landing_bench import LandingBench
 from tests.journey.splitting import THIRTY, SplitBench
 from tests.journey.support import git, without_identity
@@ -114,8 +111,7 @@ def test_a_row_of_the_deck_and_the_store_agree(tmp_path: Path, monkeypatch: pyte
         tx.set_task_state(task, TaskState.APPROVED)
         tx.set_landing(refused, Landing(state=LandingState.REFUSED, reason="Busy."))
     with bench.desk.reading() as store:
-        with closing(open_reader(bench.desk.paths.database)) as connection:
-            cards = {card.proposal: card for card in CardReads(connection).cards("")}
+        cards = {card.proposal: card for card in store.cards("")}
         assert set(cards) == set(bench.waiting)
         for identifier in bench.waiting:
             row, read = cards[identifier], read_card(store, identifier)

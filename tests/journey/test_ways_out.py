@@ -10,7 +10,6 @@ import hashlib
 import json
 import logging
 import sys
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -22,19 +21,14 @@ from navigator.model.states import Verdict
 from tests.journey.room import BAD, CODE_TESTED, TESTS, Room, block, text_of
 from tests.journey.scripted_models import READER, Messages, Models, Refusal, approval, objection, speaking
 from tests.journey.support import git
+from tests.journey.test_metrics import scrape
+from tests.journey.test_on_events import NOTE
 from tests.sandbox.support import needs_sandbox
 from tests.swap.desk import quiet_port
 
 BY_VALUE = (
-    "withheld_file",
-    "withheld_file_beside_the_checkout",
-    "withheld_file_of_a_branch",
-    "private_key",
-    "generator_key",
-    "reviewer_key",
-    "task_in_an_address",
-    "task_assigned",
-    "task_private_key",
+    *("withheld_file", "withheld_file_beside_the_checkout", "withheld_file_of_a_branch", "private_key"),
+    *("generator_key", "reviewer_key", "task_in_an_address", "task_assigned", "task_private_key"),
 )
 """They have no form of their own: Redactor knows them by value."""
 PART = 12
@@ -60,7 +54,6 @@ class Secrets:
 
 
 S = Secrets()
-NOTE = "import os, sys; os.write(os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT), sys.stdin.buffer.read())"
 HALF = block("app.py", "    return x / 2\n", "    return 0.5 * x\n")
 
 
@@ -116,12 +109,6 @@ def repository(room: Room) -> Path:
     return path
 
 
-def scrape(address: str) -> str:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(f"http://{address}/metrics", timeout=20) as answer:
-        return str(answer.read().decode())
-
-
 @pytest.mark.sandbox
 @pytest.mark.slow
 @needs_sandbox
@@ -135,17 +122,16 @@ def test_no_planted_secret_leaves(
     command = json.dumps([sys.executable, "-c", NOTE, str(events)])
     monkeypatch.setenv("GENERATOR_KEY", S.generator_key)
     monkeypatch.setenv("REVIEWER_KEY", S.reviewer_key)
-    settings = room.models.settings.replace(
-        "[reviewer]", 'api_key_env = "GENERATOR_KEY"\n[reviewer]'
-    ).replace("[swap]", 'api_key_env = "REVIEWER_KEY"\n[swap]')
-    room.config.write_text(
-        f"{settings}[on]\nlanded = {command}\nreviewed = {command}\nbatch_ready = {command}\nfailed = {command}\n"
-        f'[metrics]\nlisten = "{address}"\n'
+    room.settle(
+        generator='api_key_env = "GENERATOR_KEY"',
+        reviewer='api_key_env = "REVIEWER_KEY"',
+        on="\n".join(f"{kind} = {command}" for kind in ("landed", "reviewed", "batch_ready", "failed")),
+        metrics=f'listen = "{address}"',
     )
     refusals = [Refusal(400, f"{S.server_refusal} {S.reviewer_key}")]
 
     def write(messages: Messages) -> str:
-        metrics.append(scrape(address))
+        metrics.append(scrape(address)[0])
         if "Nothing to do" in str(messages):
             return f"NO_CHANGE: {S.reason_for_no_change} {S.generator_key}"
         if "Plain: " in str(messages):
@@ -157,15 +143,12 @@ def test_no_planted_secret_leaves(
         return f"{S.writer_words}\n\n{change}\n{added}"
 
     def read(messages: Messages) -> str | Refusal:
-        metrics.append(scrape(address))
+        metrics.append(scrape(address)[0])
         if refusals:
             return refusals.pop()
-        findings = [
-            objection(
-                "return 2 * x", message=f"{S.finding_message} {S.withheld_file}", trigger=S.finding_trigger
-            ),
-            objection(S.finding_quote, message=S.finding_without_a_place, severity="minor"),
-        ]
+        said = {"message": f"{S.finding_message} {S.withheld_file}", "trigger": S.finding_trigger}
+        loose = objection(S.finding_quote, message=S.finding_without_a_place, severity="minor")
+        findings = [objection("return 2 * x", **said), loose]
         summary = f"{S.review_summary} {S.withheld_file_beside_the_checkout} {key_file()}"
         return json.dumps({"summary": summary, "addressed": [], "findings": findings, "verdict": "REVISE"})
 
@@ -199,10 +182,8 @@ def test_no_planted_secret_leaves(
     tables = "".join(file.read_text(encoding="utf-8") for file in (room.folder / "export").iterdir())
     for secret in (S.withheld_file, S.withheld_file_beside_the_checkout, S.test_output):
         assert secret not in prompts and secret not in tables and secret not in caplog.text
-    held = "".join(
-        file.read_bytes().decode("utf-8", "replace") for file in room.paths.root.glob("navigator.db*")
-    )
-    assert S.test_output not in held
+    for file in room.paths.root.glob("navigator.db*"):
+        assert S.test_output.encode() not in file.read_bytes()
     final = room.proposal(plain.id).final_review
     assert final is not None and final.verdict is Verdict.APPROVE
     assert "return 0.5 * x" in text_of(asked) and text_of(asked).count("[redacted") == row["redacted"] > 6
@@ -212,10 +193,8 @@ def test_no_planted_secret_leaves(
     ways["final model"] = text_of(asked)
     runner = CliRunner()
     places = (["--branch", branch], ["--staged"], ["--worktree"], ["HEAD"])
-    for form, wanted in (
-        *((form, places[0]) for form in ("text", "markdown", "sarif")),
-        *(("json", one) for one in places),
-    ):
+    forms = [(form, places[0]) for form in ("text", "markdown", "sarif")]
+    for form, wanted in (*forms, *(("json", one) for one in places)):
         done = runner.invoke(cli, ["review", "code", *wanted, "--format", form])
         ways[f"review {form} {wanted[0]}"] = done.output
     tools = Tools(room.paths)

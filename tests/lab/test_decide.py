@@ -19,22 +19,10 @@ def measured(gains: dict[int, float], *, blocks: int = 6, scatter: float = 0.01,
     for block in range(blocks):
         for gamma, gain in {0: 1.0, **gains}.items():
             level = 100 * gain * (1 + dice.gauss(0, scatter))
-            draft = "NGRAM" if gamma else ""
-            for prompt in ("code", "prose"):
-                runs.append(
-                    Run(
-                        line=len(runs) + 1,
-                        target="big",
-                        draft=draft,
-                        gamma=gamma,
-                        speed=level * (1.1 if prompt == "code" else 0.9),
-                        rate=0.6 if gamma else None,
-                        tokens=255,
-                        prompt=prompt,
-                        prompt_tokens=500,
-                        block=str(block),
-                    )
-                )
+            arm = {"draft": "NGRAM", "gamma": gamma, "rate": 0.6} if gamma else {}
+            same = {"target": "big", "tokens": 255, "prompt_tokens": 500, "block": str(block)}
+            for prompt, share in (("code", 1.1), ("prose", 0.9)):
+                runs.append(Run(line=len(runs) + 1, prompt=prompt, speed=level * share, **arm, **same))
     return runs
 
 

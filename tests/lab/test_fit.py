@@ -35,19 +35,10 @@ def runs(
             rounds, accepted = (100.0, 80.0) if gamma else (0.0, 0.0)
             tokens = rounds + accepted + plain_tokens if gamma else 255.0
             seconds = step * (rounds * cost(gamma) + plain_tokens if gamma else tokens)
-            counts = {"rounds": rounds, "accepted": accepted, "drafted": rounds * gamma} if gamma else {}
-            found.append(
-                Run(
-                    line=1,
-                    target="big",
-                    draft="NEXTN" if gamma else "",
-                    gamma=gamma,
-                    speed=tokens / seconds,
-                    tokens=tokens,
-                    block=str(block),
-                    **counts,
-                )
-            )
+            counts = {"rounds": rounds, "accepted": accepted, "drafted": rounds * gamma}
+            arm = {"draft": "NEXTN", "gamma": gamma, **counts} if gamma else {}
+            same = {"line": 1, "target": "big", "block": str(block)}
+            found.append(Run(speed=tokens / seconds, tokens=tokens, **same, **arm))
     return found
 
 
@@ -107,10 +98,7 @@ def test_a_prediction_from_measured_runs(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     said = json.loads(done.output)
     assert said["measured"] and said["fit"]["draft"] == "NEXTN" and said["fit"]["doubts"] == []
-    assert (said["draft_cost"], said["verify_cost"]) == (
-        said["fit"]["draft_cost"],
-        said["fit"]["verify_cost"],
-    )
+    assert all(said[cost] == said["fit"][cost] for cost in ("draft_cost", "verify_cost"))
     with pytest.raises(UsageError, match="2 lengths were measured"):
         measured(runs((1, 3)))
     shown = CliRunner().invoke(cli, words).output

@@ -61,15 +61,11 @@ def test_a_tie_in_one_order_is_no_flip() -> None:
 
 
 def test_three_judges_decide_by_majority() -> None:
-    votes = (
-        votes_of("1", 10, prefers("a")) + votes_of("2", 10, prefers("a")) + votes_of("3", 10, prefers("b"))
-    )
-    found = tally(votes)
-    assert found.duels[0].wins == 10
-    split = (
-        votes_of("1", 10, prefers("a")) + votes_of("2", 10, prefers("b")) + votes_of("3", 10, lambda *_: "")
-    )
-    assert tally(split).duels[0].ties == 10
+    def said(*winners: str) -> Tally:
+        return tally([vote for at, one in enumerate(winners) for vote in votes_of(str(at), 10, prefers(one))])
+
+    assert said("a", "a", "b").duels[0].wins == 10
+    assert said("a", "b", "").duels[0].ties == 10
 
 
 def test_pairs_seen_in_one_order_only_are_left_out() -> None:
@@ -110,10 +106,8 @@ def test_what_was_answered_is_not_asked_again() -> None:
     every = questions(tasks, done.answers, "j", [])
     assert len(every) == 4 * 3 * 2
     assert every == questions(tasks, done.answers, "j", [])
-    had = [
-        Vote(task=task.key, judge="j", first=first, second=second, better="")
-        for task, first, second in every[:5]
-    ]
+    said = {"judge": "j", "better": ""}
+    had = [Vote(task=task.key, first=first, second=second, **said) for task, first, second in every[:5]]
     left = questions(tasks, done.answers, "j", had)
     assert len(left) == 19
     assert not [each for each in left if each in every[:5]]

@@ -243,18 +243,9 @@ def test_intervals_of_the_rate_cover_the_truth() -> None:
     for seed in range(200):
         engine = Engine({"gamma": 8, "alpha": 0.8, "seed": seed})
         written = engine.write(600)
-        run = Run(
-            line=1,
-            target="big",
-            draft="small",
-            gamma=8,
-            speed=50.0,
-            tokens=599.0,
-            accepted=written["accepted"],
-            drafted=written["drafted"],
-            rounds=written["rounds"],
-            positions=tuple(map(int, engine.positions)),
-        )
+        counts = {name: written[name] for name in ("accepted", "drafted", "rounds")}
+        counts["positions"] = tuple(map(int, engine.positions))
+        run = Run(line=1, target="big", draft="small", gamma=8, speed=50.0, tokens=599.0, **counts)
         (found,) = speculation([run])
         (narrow,) = speculation([run.model_copy(update={"positions": ()})])
         covered += (found.rate_low or 0) <= truth <= (found.rate_high or 0)
@@ -281,9 +272,7 @@ def servers_of(out: Path) -> list[str]:
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
-            if (
-                entry.name.isdecimal()
-                and (entry / "fd" / "1").readlink() == out.with_suffix(".log").resolve()
-            ):
+            log = out.with_suffix(".log").resolve()
+            if entry.name.isdecimal() and (entry / "fd" / "1").readlink() == log:
                 found.append((entry / "cmdline").read_text())
     return found

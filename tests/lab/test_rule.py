@@ -42,17 +42,9 @@ def windows(costs: dict[int, float], kept: dict[int, float], tokens: int = 2000)
     for gamma, cost in costs.items():
         each = 1 + kept[gamma]
         piece = (16.0, 16.0 * kept[gamma] / each, 16.0 / each * cost * 0.01)
-        found.append(
-            Run(
-                line=1,
-                target="big",
-                draft="NEXTN" if gamma else "",
-                gamma=gamma,
-                speed=1.0,
-                block="0",
-                windows=(piece,) * (tokens // 16),
-            )
-        )
+        arm = {"draft": "NEXTN", "gamma": gamma} if gamma else {}
+        pieces = (piece,) * (tokens // 16)
+        found.append(Run(line=1, target="big", speed=1.0, block="0", windows=pieces, **arm))
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,30 +23,16 @@ from tests.journey.scripted_models import Messages, Models, Refusal, approval, o
 from tests.journey.support import Desk, commits_of_proposals, git, make_repository
 
 NAMES = (
-    "approved",
-    "revised_once",
-    "revised_always",
-    "kept_as_it_was",
-    "overruled",
-    "unread",
-    "needs_nothing",
-    "never_applies",
-    "repaired",
-    "looked",
-    "fails_tests",
-    "mended",
-    "refused",
-    "sent_back",
-    "rejected",
-    "cancelled",
-    "escalated",
-    "divided",
+    *("approved", "revised_once", "revised_always", "kept_as_it_was", "overruled", "unread", "needs_nothing"),
+    *("never_applies", "repaired", "looked", "fails_tests", "mended", "refused", "sent_back", "rejected"),
+    *("cancelled", "escalated", "divided"),
 )
 REPORT, LINKED, TWICE, WRONG, FINE = "reported", "linked", "written_twice", "wrong_commit", "fine_commit"
 CHANGED = (*NAMES, LINKED, TWICE)
 CHECK = "#!/bin/sh\n! grep -q '= 13' *.py\n"
 FILLER = "".join(f"# {number}\n" for number in range(30))
 NOTE = "Make it seventy."
+TOLD = ("proposal_added", "review_added", "decision_added", "landing_set")
 
 
 def source(name: str) -> bytes:
@@ -190,21 +177,9 @@ class World:
             found[name] = {
                 "state": task.state.value,
                 "attempts": task.attempt + 1,
-                "answers": dict(
-                    sorted(Counter(c.purpose for c in calls[task.id] if c.outcome == "ok").items())
-                ),
+                "answers": _counted(call.purpose for call in calls[task.id] if call.outcome == "ok"),
                 "proposals": [_proposal(one, reviews[one.id]) for one in made[task.id]],
-                "events": dict(
-                    sorted(
-                        Counter(
-                            event.kind
-                            for event in events
-                            if event.task_id == task.id
-                            and event.kind
-                            in ("proposal_added", "review_added", "decision_added", "landing_set")
-                        ).items()
-                    )
-                ),
+                "events": _counted(one.kind for one in events if one.task_id == task.id and one.kind in TOLD),
             }
         return dict(sorted(found.items()))
 
@@ -220,6 +195,10 @@ def label(task: Task) -> str:
     if task.ref:
         return task.ref
     return task.text.removeprefix("Do ").partition(".")[0]
+
+
+def _counted(words: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(words).items()))
 
 
 def _proposal(one: Proposal, reviews: Any) -> dict[str, Any]:
@@ -254,11 +233,7 @@ def unlike(found: dict[str, Any], recorded: dict[str, Any], *, answers: bool) ->
         answers: False after kills: how often models answered does not matter, since what was cut off may be asked again; nor
             whether of two variants with one change the second was put away before or after its proposal was kept.
     """
-    kept = [
-        name
-        for name in ("state", "attempts", "answers", "proposals", "events")
-        if answers or name != "answers"
-    ]
+    kept = ["state", "attempts", "proposals", "events", *(["answers"] if answers else [])]
     if not answers:
         found = {
             name: end | {"proposals": [], "events": {}} if name == f"{TWICE}'" and not _read(end) else end

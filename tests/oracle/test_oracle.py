@@ -32,7 +32,7 @@ READING = (
     ("whole", "5", 8),
 )
 DECIDED = (("event", "task_state", 2), ("event", "", 5), ("whole", "5", 4))
-KILLS = ((26, WRITING), (24, READING), (14, DECIDED))
+KILLS = ((1, (("event", "looked", 1),)), (26, WRITING), (24, READING), (14, DECIDED))
 """How often, and by which moments of `killed_at.py`: the last number is the most of such events that a session comes to."""
 SEEDS = max(1, int(os.environ.get("NAVIGATOR_KILLS", "0")) // sum(number for number, _ in KILLS))
 RUN = ("run", "--until", "idle")

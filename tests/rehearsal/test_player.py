@@ -35,13 +35,10 @@ def asked(task: SampleTask, *answers: str, system: str = SYSTEM, more: str = "")
 def test_there_is_enough_of_everything() -> None:
     assert len(PROJECTS) == 24
     assert len(TASKS) == 120
-    assert {task.kind for task in sample_questions(sample_projects())} == {
-        TaskKind.SCAN,
-        TaskKind.ARCHITECTURE,
-    }
-    assert any(
-        finding["kind"] == "missing" for task in TASKS for one in task.reviews for finding in one["findings"]
-    )
+    kinds = {task.kind for task in sample_questions(sample_projects())}
+    assert kinds == {TaskKind.SCAN, TaskKind.ARCHITECTURE}
+    findings = [finding for task in TASKS for one in task.reviews for finding in one["findings"]]
+    assert any(finding["kind"] == "missing" for finding in findings)
     assert any(task.revised for task in TASKS) and any(task.cut for task in TASKS)
     assert [task.order for task in sample_tasks(9, sample_projects())] == list(range(9))
 
@@ -58,10 +55,8 @@ def test_the_answers_come_in_their_order() -> None:
 
 def test_an_unknown_task_is_not_invented() -> None:
     task = TASKS[0]
-    words = [
-        {"role": "system", "content": SYSTEM},
-        {"role": "user", "content": block("task", "Write a game")},
-    ]
+    game = block("task", "Write a game")
+    words = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": game}]
     assert answer(words).text.startswith("NO_CHANGE: this rehearsal only plays its sample tasks")
     words[0]["content"] = f"The key {KEY}"
     assert answer(words).text.startswith("No report: ")
@@ -92,10 +87,8 @@ def test_what_was_done_already_is_left_out() -> None:
 def test_what_was_sent_back_is_made_again_and_the_title_says_so(fixed: bool) -> None:
     task = next(task for task in TASKS if task.revised and task.revised[0] != task.answers[0])
     before = (task.revised if fixed else task.answers)[0]
-    new = [
-        line for part in before.split("=======\n")[1:] for line in part.partition(">>>>>>> ")[0].splitlines()
-    ]
-    sent = block("sent-back", "\n".join(f"+{line}" for line in new))
+    put = "".join(part.partition(">>>>>>> ")[0] for part in before.split("=======\n")[1:])
+    sent = block("sent-back", "\n".join(f"+{line}" for line in put.splitlines()))
     said = asked(task, more=sent)
     assert said.startswith("The same change again: this rehearsal cannot follow a note.\n\n")
     assert said.endswith(before)
@@ -114,10 +107,8 @@ def test_a_review_has_the_findings_whose_line_is_shown() -> None:
     there = [*words, {"role": "user", "content": block("task", task.text) + block("diff", shown)}]
     (found,) = json.loads(answer(there).text)["findings"]
     assert found == finding | {"hunk": "H7"}
-    other = [
-        *words,
-        {"role": "user", "content": block("task", task.text) + block("diff", "@@ H1 @@\n    1|+x")},
-    ]
+    unlike = block("task", task.text) + block("diff", "@@ H1 @@\n    1|+x")
+    other = [*words, {"role": "user", "content": unlike}]
     assert json.loads(answer(other).text)["findings"] == []
     earlier = block("earlier", json.dumps([{"number": 1, "quote": finding["quote"]}]))
     again = [*words, {"role": "user", "content": there[1]["content"] + earlier}]

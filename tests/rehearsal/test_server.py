@@ -11,13 +11,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
-import pytest
 
 from navigator.model.states import Role
 from navigator.rehearsal.api import Api
 from navigator.rehearsal.engine import Completion, pace_of
 from navigator.rehearsal.http import HttpRequest
-from tests.scripted.__main__ import parse_options
 
 GENERATOR = "rehearsal/Qwen3.5-35B-A3B"
 HELLO = [{"role": "user", "content": "hello"}]
@@ -222,18 +220,3 @@ async def test_sigterm_lets_the_stream_end_and_exits_0() -> None:
     assert rest[-1] == "data: [DONE]"
     assert json.loads(rest[-2][6:])["choices"][0]["finish_reason"] == "stop"
     assert code == 0
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--role", "nobody"],
-        ["--role", "generator", "--time-scale", "-1"],
-    ],
-)
-def test_wrong_use_exits_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as error:
-        parse_options(arguments)
-
-    assert error.value.code == 2
-    assert "usage:" in capsys.readouterr().err

@@ -8,6 +8,7 @@ import signal
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 
@@ -32,12 +33,9 @@ def test_a_regular_expression_that_would_run_for_years_is_ended_and_the_next_cal
 
 
 def test_memory_and_depth_are_bounded() -> None:
-    with pytest.raises(WorkerLost):
-        run_bounded(bytes, 4 << 30)
-    with pytest.raises(WorkerLost):
-        run_bounded(nested, 0)
-    with pytest.raises(WorkerLost):
-        run_bounded(nested, 0, size=1)
+    for words, options in (((bytes, 4 << 30), {}), ((nested, 0), {}), ((nested, 0), {"size": 1})):
+        with pytest.raises(WorkerLost):
+            run_bounded(*words, **options)
     assert run_bounded(len, "abc") == 3
 
 
@@ -47,16 +45,13 @@ def test_small_texts_are_read_in_this_process_and_large_ones_in_another() -> Non
 
 
 def test_a_process_that_is_stopped_counts_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = Worker()
-    try:
+    with closing(Worker()) as worker:
         pid = worker.call(os.getpid)
         os.kill(pid, signal.SIGSTOP)
         with monkeypatch.context() as patched, pytest.raises(WorkerLost):
             patched.setattr(bounded, "_PATIENCE", 0.5)
             worker.call(len, "x" * 1_000_000)
         assert worker.call(os.getpid) != pid
-    finally:
-        worker.close()
 
 
 def test_other_threads_run_on_while_a_call_hangs() -> None:
@@ -77,8 +72,5 @@ def test_what_a_function_prints_does_not_garble_its_answer() -> None:
 
 def test_no_key_of_the_environment_reaches_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_API_KEY", "abc")
-    worker = Worker()
-    try:
+    with closing(Worker()) as worker:
         assert worker.call(os.getenv, "SECRET_API_KEY") is None
-    finally:
-        worker.close()

@@ -33,6 +33,7 @@ from navigator.model.states import (
     TaskState,
     Verdict,
 )
+from navigator.store.schema import DamagedRow
 from navigator.store.writes.writer import Store
 from tests.records import finding, proposed
 
@@ -376,3 +377,18 @@ def test_the_counts_of_one_snapshot(store: Store, task: Task, paths: StatePaths)
     assert counts["unreviewed"] == 1
     assert counts["resident"] == "reviewer"
     assert counts["last_seq"] == store.read.last_seq()
+
+
+@pytest.mark.parametrize("column", ["edits", "policy", "checks"])
+def test_a_damaged_card_is_told_by_its_task(store: Store, task: Task, column: str) -> None:
+    """Cards are made column by column: what stops one of them says which row it was."""
+    with store.transaction() as tx:
+        others = [tx.add_task(task.project_id, text) for text in ("Fix the sum", "Fix the words")]
+        made = [tx.add_proposal(proposed(task_id=one.id)) for one in (task, *others)]
+    damaged = '{"outcome": "failed"'
+    store.read._connection.execute(
+        f"UPDATE proposals SET {column} = ? WHERE id = ?", (damaged, int(made[1].id[1:]))
+    )
+    with pytest.raises(DamagedRow, match=f"^{others[0].id} or its newest proposal cannot be read$"):
+        store.read.cards("")
+    assert [card.task for card in store.read.cards_of([task.id, others[1].id])] == [task.id, others[1].id]

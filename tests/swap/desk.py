@@ -43,13 +43,14 @@ class Swapped:
     err: str
 
     @property
+    def _ends(self) -> list[re.Match[str]]:
+        found = [_LINE.fullmatch(line) for line in self.out.splitlines()]
+        return [each for each in found if each and each[2] != "begin"]
+
+    @property
     def phases(self) -> list[tuple[str, str]]:
         """(phase, state), in order, without the begins."""
-        return [
-            (found[1], found[2])
-            for line in self.out.splitlines()
-            if (found := _LINE.fullmatch(line)) and found[2] != "begin"
-        ]
+        return [(found[1], found[2]) for found in self._ends]
 
     @property
     def outcome(self) -> str:
@@ -65,12 +66,7 @@ class Swapped:
 
     def detail(self, phase: str) -> str:
         """What the phase's last end said."""
-        details = [
-            found[4] or ""
-            for line in self.out.splitlines()
-            if (found := _LINE.fullmatch(line)) and found[1] == phase and found[2] != "begin"
-        ]
-        return details[-1] if details else ""
+        return next((found[4] or "" for found in reversed(self._ends) if found[1] == phase), "")
 
 
 @dataclass
@@ -86,32 +82,16 @@ class Desk:
         shared = quiet_port()
         self.ports = dict.fromkeys(UNITS, shared)
         # No test waits for the defaults, which are meant for real models.
-        self.settings = {
-            "LOCK": str(self.folder / "lock"),
-            "LOG": str(self.folder / "swap.log"),
-            "LOCK_SECONDS": "20",
-            "DRAIN_SECONDS": "20",
-            "STOP_SECONDS": "20",
-            "KILL_SECONDS": "10",
-            "RELEASE_SECONDS": "10",
-            "LOAD_SECONDS": "30",
-            "HEALTH_SECONDS": "30",
-        }
+        waits = {"LOCK": 20, "DRAIN": 20, "STOP": 20, "KILL": 10, "RELEASE": 10, "LOAD": 30, "HEALTH": 30}
+        self.settings = {f"{name}_SECONDS": str(seconds) for name, seconds in waits.items()}
+        self.settings |= {"LOCK": str(self.folder / "lock"), "LOG": str(self.folder / "swap.log")}
         for role in UNITS:
             self.serve(role)
 
     def serve(self, role: str, *flaws: str, unit: str = "", model: str = "") -> None:
         """(Re)write the role's unit: its server, with these flaws; `unit` are more lines of [Service]."""
-        words = [
-            sys.executable,
-            STAND_IN,
-            "--port",
-            self.ports[role],
-            "--model",
-            model or MODELS[role],
-            *flaws,
-        ]
-        self.command(role, [str(word) for word in words], unit)
+        served = ["--port", str(self.ports[role]), "--model", model or MODELS[role]]
+        self.command(role, [sys.executable, str(STAND_IN), *served, *flaws], unit)
 
     def command(self, role: str, words: list[str], unit: str = "") -> None:
         """(Re)write the role's unit with any command."""
@@ -136,31 +116,29 @@ class Desk:
         """The script's; keyword arguments are settings in capitals, without their prefix."""
         known = {f"{role.upper()}_URL": self.url(role) for role in UNITS}
         known |= {f"{role.upper()}_MODEL": MODELS[role] for role in UNITS}
-        prefixed = {
-            f"NAVIGATOR_SWAP_{key}": value for key, value in (known | self.settings | settings).items()
-        }
-        return self.manager.environment | prefixed
+        known |= self.settings | settings
+        return self.manager.environment | {f"NAVIGATOR_SWAP_{key}": value for key, value in known.items()}
 
     def swap(self, *words: str, **settings: str) -> Swapped:
         """Run the script to its end."""
+        return self.script(self.environment(**settings), *words)
+
+    def script(self, environment: dict[str, str], *words: str) -> Swapped:
+        """The same in this environment."""
+        pipes = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL}
         done = subprocess.run(
-            [str(SCRIPT), *words],
-            env=self.environment(**settings),
-            capture_output=True,
-            text=True,
-            timeout=280,
-            stdin=subprocess.DEVNULL,
+            [str(SCRIPT), *words], env=environment, cwd=self.folder, timeout=280, check=False, **pipes
         )
         return Swapped(done.returncode, done.stdout, done.stderr)
 
-    def begin(self, *words: str, **settings: str) -> subprocess.Popen[str]:
+    def begin(self, *words: str, stderr: int = subprocess.DEVNULL, **settings: str) -> subprocess.Popen[str]:
         """Start the script in a session of its own."""
         return subprocess.Popen(
             [str(SCRIPT), *words],
             env=self.environment(**settings),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=stderr,
             text=True,
             start_new_session=True,
         )

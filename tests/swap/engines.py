@@ -14,14 +14,8 @@ from tests.swap.desk import Desk
 
 CONTEXT = 16384
 ALIASES = {"generator": "tiny-generator", "reviewer": "tiny-reviewer"}
-PATIENT = {
-    "DRAIN_SECONDS": "120",
-    "STOP_SECONDS": "60",
-    "RELEASE_SECONDS": "30",
-    "LOAD_SECONDS": "300",
-    "HEALTH_SECONDS": "120",
-    "VERIFY_SECONDS": "60",
-}
+WAITS = {"DRAIN": 120, "STOP": 60, "RELEASE": 30, "LOAD": 300, "HEALTH": 120, "VERIFY": 60}
+PATIENT = {f"{name}_SECONDS": str(seconds) for name, seconds in WAITS.items()}
 
 
 def sglang_unit(desk: Desk, role: str, *options: str) -> None:
@@ -56,18 +50,8 @@ def sglang_desk(desk: Desk) -> None:
 def llama_desk(desk: Desk) -> None:
     """Both units llama.cpp's server, which is there in a tenth of a second."""
     server = [str(llama.home() / "llama-server"), "--model", str(llama.home() / "tiny.gguf")]
-    sizes = [
-        "--ctx-size",
-        "8192",
-        "--parallel",
-        "2",
-        "--threads",
-        "1",
-        "--cache-ram",
-        "0",
-        "--no-ui",
-        "--offline",
-    ]
+    sizes = ["--ctx-size", "8192", "--parallel", "2", "--threads", "1", "--cache-ram", "0"]
+    sizes += ["--no-ui", "--offline"]
     for role, alias in ALIASES.items():
         where = ["--alias", alias, "--host", "127.0.0.1", "--port", str(desk.ports[role])]
         desk.command(role, [*server, *where, *sizes])

@@ -16,8 +16,10 @@ import subprocess
 import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
+
+from tests.replies import Replies
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--port", type=int, required=True)
@@ -38,7 +40,7 @@ running: dict[str, threading.Event] = {}
 ending = threading.Event()
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(Replies):
     protocol_version = "HTTP/1.1"
 
     def allowed(self) -> bool:
@@ -88,11 +90,8 @@ class Handler(BaseHTTPRequestHandler):
                 time.sleep(options.tick)
                 while held_at() == 0:
                     time.sleep(0.005)
-                choice = {
-                    "index": 0,
-                    "message": {"role": "assistant", "content": "ok"},
-                    "finish_reason": "length",
-                }
+                message = {"role": "assistant", "content": "ok"}
+                choice = {"index": 0, "message": message, "finish_reason": "length"}
                 self.reply(200, head | {"object": "chat.completion", "choices": [choice]})
                 return
             self.send_response(200)
@@ -114,23 +113,13 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def event(self, head: dict[str, object], delta: dict[str, str], reason: str | None) -> None:
-        chunk = head | {
-            "object": "chat.completion.chunk",
-            "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
-        }
+        choice = {"index": 0, "delta": delta, "finish_reason": reason}
+        chunk = head | {"object": "chat.completion.chunk", "choices": [choice]}
         self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
 
     def reply(self, status: int, payload: object) -> None:
-        raw = json.dumps(payload).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(raw)))
-        self.end_headers()
         with contextlib.suppress(OSError):
-            self.wfile.write(raw)
-
-    def log_message(self, *_: object) -> None:
-        pass
+            super().reply(status, payload)
 
 
 def held_at() -> int:

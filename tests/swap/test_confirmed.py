@@ -20,9 +20,7 @@ def strategy(*residents: Role | None, state: str = "ready") -> Any:
         return next(seen)
 
     async def look_at(role: Role) -> SimpleNamespace:
-        return SimpleNamespace(
-            state=state, address="http://127.0.0.1:1", served="m", wanted="m", problem="It is away."
-        )
+        return SimpleNamespace(state=state, address="x", served="m", wanted="m", problem="It is away.")
 
     return SimpleNamespace(resident=resident, look_at=look_at, both_resident=False)
 
@@ -38,8 +36,6 @@ def strategy(*residents: Role | None, state: str = "ready") -> Any:
     ids=["seen", "seen again", "never seen", "silent"],
 )
 async def test_what_a_swap_is_believed(residents: tuple[Role | None, ...], state: str, outcome: str) -> None:
-    done = SwapResult("done", (), 1.0)
-    result, there = await confirmed(
-        cast("SwapStrategy", strategy(*residents, state=state)), Role.REVIEWER, done
-    )
+    seen = cast("SwapStrategy", strategy(*residents, state=state))
+    result, there = await confirmed(seen, Role.REVIEWER, SwapResult("done", (), 1.0))
     assert (result.outcome, there) == (outcome, residents[-1])

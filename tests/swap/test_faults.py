@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.swap.desk import SCRIPT, STAND_IN, UNITS, Desk, wait_for
+from tests.swap.desk import STAND_IN, UNITS, Desk, wait_for
 from tests.swap.streams import Stream
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd")]
@@ -346,16 +346,20 @@ def test_its_reader_dies_and_the_swap_continues(generating: Desk) -> None:
 
 def test_two_at_once(generating: Desk) -> None:
     """The impatient one says who holds the lock and touches nothing; the patient one waits, and finds its work done."""
-    generating.serve("reviewer", "--boot=1.5")
+    hold = generating.folder / "hold"
+    hold.write_text("0")  # the first one stays in verify
     first = generating.begin("reviewer")
     wait_for(lambda: "to=reviewer" in (generating.folder / "lock").read_text())
     second = generating.swap("generator", LOCK_SECONDS="0.2")
     assert (second.code, second.phases) == (5, [])
     assert f"lock_held by pid={first.pid}" in second.out
-    third = generating.swap("reviewer")
-    assert first.wait(60) == 0
-    assert (third.code, third.phases) == (0, [("verify", "done")]), third.err
-    assert "under way" in third.err
+    third = generating.begin("reviewer", stderr=subprocess.STDOUT)
+    assert third.stdout is not None
+    assert any("under way" in line for line in iter(third.stdout.readline, ""))
+    hold.unlink()
+    out, _ = third.communicate(timeout=60)
+    assert (first.wait(60), third.returncode) == (0, 0)
+    assert "phase=verify state=done" in out and "phase=load" not in out
     assert generating.serves("reviewer")
 
 
@@ -370,23 +374,17 @@ def test_no_room_for_the_log(generating: Desk) -> None:
 def test_a_systemd_that_is_not_there(desk: Desk) -> None:
     environment = desk.environment() | {"XDG_RUNTIME_DIR": str(desk.folder)}
 
-    def script(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [str(SCRIPT), *words], env=environment, capture_output=True, text=True, timeout=60
-        )
-
-    done = script("reviewer")
-    assert done.returncode == 3
-    assert "detail=no_systemd" in done.stdout
-    assert "enable-linger" in done.stderr
+    done = desk.script(environment, "reviewer")
+    assert done.code == 3
+    assert "detail=no_systemd" in done.out
+    assert "enable-linger" in done.err
     environment["NAVIGATOR_SWAP_LOG"] = str(desk.folder / "not yet" / "swap.log")
-    planned = script("--dry-run", "reviewer")
-    assert planned.returncode == 3
-    assert "disk_full" not in planned.stdout + planned.stderr and "enable-linger" in planned.stderr
+    planned = desk.script(environment, "--dry-run", "reviewer")
+    assert planned.code == 3
+    assert "disk_full" not in planned.out + planned.err and "enable-linger" in planned.err
     assert not (desk.folder / "not yet").exists()
-    looked = script("status")
-    assert looked.returncode == 3
-    assert "systemd does not answer" in looked.stdout
+    looked = desk.script(environment, "status")
+    assert looked.code == 3 and "systemd does not answer" in looked.out
 
 
 def test_the_main_process_is_killed_while_it_loads(generating: Desk) -> None:

@@ -12,14 +12,14 @@ from navigator.swap.base import PhaseEvent, PhaseLog
 from navigator.swap.lines import LONGEST_LINE, OutcomeLine, ScriptLog, failure_class, parse_line
 
 PHASES = ("drain", "stop", "release", "start", "load", "health", "verify")
+_SECONDS = st.integers(0, 10**9).map(lambda thousandths: thousandths / 1000)
+_WORDS = st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=60)
 _events = st.builds(
     PhaseEvent,
     st.sampled_from(PHASES),
     st.sampled_from(["begin", "done", "fail"]),
-    st.integers(0, 10**9).map(lambda thousandths: thousandths / 1000),
-    st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=60).filter(
-        lambda text: not is_unsafe(text)
-    ),
+    _SECONDS,
+    _WORDS.filter(lambda text: not is_unsafe(text)),
 )
 
 
@@ -71,18 +71,11 @@ def test_both_forms() -> None:
 
 
 def test_what_is_not_ours() -> None:
-    for line in (
-        b"",
-        b"swap",
-        b"swap phase=eat state=done t=1",
-        b"swap phase=stop state=maybe t=1",
-        b"swap phase=stop state=done t=-1",
-        b"swap phase=stop state=done t=nan",
-        b"swap phase=stop state=done t=1e9",
-        b" swap phase=stop state=done t=1",
-        b"swap phase=stop state=done t=1 and more",
-        b"swap phase=stop state=done t=1 detail=" + b"x" * LONGEST_LINE,
-    ):
+    stopped = b"swap phase=stop state=done"
+    times = [stopped + b" t=" + time for time in (b"-1", b"nan", b"1e9", b"1 and more")]
+    long = stopped + b" t=1 detail=" + b"x" * LONGEST_LINE
+    others = (b"", b"swap", b"swap phase=eat state=done t=1", b"swap phase=stop state=maybe t=1")
+    for line in (*others, *times, b" " + stopped + b" t=1", long):
         assert parse_line(line) is None, line
 
 

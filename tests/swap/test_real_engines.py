@@ -48,13 +48,8 @@ def resident(desk: Desk) -> tuple[str, str]:
 
 
 def long_answer(rid: str, tokens: int) -> dict[str, object]:
-    return {
-        "model": "any",
-        "rid": rid,
-        "messages": [{"role": "user", "content": "go on"}],
-        "max_tokens": tokens,
-        "ignore_eos": True,
-    }
+    messages = [{"role": "user", "content": "go on"}]
+    return {"model": "any", "rid": rid, "messages": messages, "max_tokens": tokens, "ignore_eos": True}
 
 
 def test_a_stream_in_flight_completes(real: Desk) -> None:

@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from navigator.swap.base import PhaseEvent
 from navigator.swap.ssh import ConnectionLost, SshConnection
 from navigator.swap.strategies import systemd
 from navigator.swap.strategies.systemd import SystemdStrategy
+from tests.client.machines import ended, quiet, two_roles
 from tests.swap.desk import MODELS, SCRIPT, UNITS, Desk, scripts_of, wait_for
 from tests.swap.ssh_server import HOST, SshServer
 
@@ -32,21 +34,28 @@ HERE = "127.0.0.2"
 
 
 def settings_for(desk: Desk, **systemd: Any) -> Settings:
-    roles = {role: {"model": MODELS[role], "base_url": f"http://{HERE}:{desk.ports[role]}"} for role in UNITS}
+    writer, reader = ((MODELS[role], f"http://{HERE}:{desk.ports[role]}") for role in UNITS)
     known = {"host": HOST, **systemd}
-    return Settings.model_validate(
-        {**roles, "swap": {"strategy": "systemd", "script": str(SCRIPT), "systemd": known}}
-    )
+    return two_roles(writer, reader, strategy="systemd", script=str(SCRIPT), systemd=known)
 
 
 def strategy_for(desk: Desk, box: SshServer, **systemd: Any) -> SystemdStrategy:
     return SystemdStrategy(settings_for(desk, **systemd), environment=box.client)
 
 
-async def test_there_and_back_through_ssh(desk: Desk, box: SshServer) -> None:
+@asynccontextmanager
+async def prepared(desk: Desk, box: SshServer) -> AsyncIterator[SystemdStrategy]:
+    """A strategy with its connection, closed at the end."""
     strategy = strategy_for(desk, box)
     assert await strategy.prepare() == ""
     try:
+        yield strategy
+    finally:
+        await strategy.close()
+
+
+async def test_there_and_back_through_ssh(desk: Desk, box: SshServer) -> None:
+    async with prepared(desk, box) as strategy:
         assert await strategy.resident() is None
         told: list[PhaseEvent] = []
         assert (await strategy.swap(Role.GENERATOR, told.append)).outcome == "done"
@@ -54,11 +63,9 @@ async def test_there_and_back_through_ssh(desk: Desk, box: SshServer) -> None:
         assert (await strategy.look_at(Role.GENERATOR)).state == "ready"
         there = await strategy.swap(Role.REVIEWER, told.append)
         names = ["drain", "stop", "release", "start", "load", "health", "verify"]
-        assert (there.outcome, [phase.name for phase in there.phases]) == ("done", names)
+        assert ended(there) == ("done", names)
         assert (await strategy.look(Role.REVIEWER)).resident is Role.REVIEWER
         assert strategy.outage == ""
-    finally:
-        await strategy.close()
     with pytest.raises(ServingError):  # the tunnel went with the strategy
         async with ModelClient(strategy.server(Role.REVIEWER)) as client:
             await client.models()
@@ -69,10 +76,8 @@ async def test_a_machine_that_stays_away_is_a_failed_swap_with_a_name(
 ) -> None:
     monkeypatch.setattr(systemd, "RENEW_SECONDS", 1.0)
     desk.serve("reviewer", "--boot=1.0")
-    strategy = strategy_for(desk, box)
-    await strategy.prepare()
-    try:
-        await strategy.swap(Role.GENERATOR, lambda event: None)
+    async with prepared(desk, box) as strategy:
+        await strategy.swap(Role.GENERATOR, quiet)
 
         def pull(event: PhaseEvent) -> None:
             if (event.phase, event.state) == ("start", "begin"):
@@ -87,31 +92,26 @@ async def test_a_machine_that_stays_away_is_a_failed_swap_with_a_name(
         assert f"No connection to {HOST}" in strategy.outage
         # One that begins meanwhile waits for the connection; what was cut off has gone on.
         monkeypatch.setattr(systemd, "RENEW_SECONDS", 60.0)
-        began = asyncio.create_task(strategy.swap(Role.REVIEWER, lambda event: None))
+        began = asyncio.create_task(strategy.swap(Role.REVIEWER, quiet))
         await asyncio.sleep(0.5)
         box.start()
         assert (await began).outcome == "done"
         while strategy.outage:  # renewed without being asked
             await asyncio.sleep(0.05)
         assert await strategy.resident() is Role.REVIEWER
-    finally:
-        await strategy.close()
 
 
 async def test_a_call_through_a_lost_connection_fails_by_type_and_works_again(
     desk: Desk, box: SshServer
 ) -> None:
-    strategy = strategy_for(desk, box)
-    await strategy.prepare()
-    try:
-        await strategy.swap(Role.GENERATOR, lambda event: None)
+    async with prepared(desk, box) as strategy:
+        await strategy.swap(Role.GENERATOR, quiet)
         for received in (0, 1, 3):
             seen = [0]
             began = time.monotonic()
             hold = desk.folder / "hold"
-            hold.write_text(
-                str(received)
-            )  # nothing more comes, however slow this machine is; a token is two characters
+            # Nothing more comes, however slow this machine is; a token is two characters.
+            hold.write_text(str(received))
             async with ModelClient(strategy.server(Role.GENERATOR)) as client:
                 call = asyncio.create_task(client.chat(question(20), _noting(seen)))
                 while seen[-1] < 2 * received or not await asyncio.to_thread(_answering, desk):
@@ -130,8 +130,6 @@ async def test_a_call_through_a_lost_connection_fails_by_type_and_works_again(
             assert not await strategy.was_cut_since(time.monotonic())
             async with ModelClient(strategy.server(Role.GENERATOR)) as client:
                 assert (await client.chat(question(2))).text
-    finally:
-        await strategy.close()
 
 
 def _answering(desk: Desk) -> bool:
@@ -159,14 +157,14 @@ async def test_cancelling_ends_the_script_there(desk: Desk, box: SshServer) -> N
         await running
     assert scripts_of(desk) == []
     assert desk.logged()[-1]["class"] == "cancelled"
-    assert (await strategy.swap(Role.GENERATOR, lambda event: None)).outcome == "done"
+    assert (await strategy.swap(Role.GENERATOR, quiet)).outcome == "done"
 
 
 async def test_two_processes_share_one_connection(desk: Desk, box: SshServer) -> None:
     """The ports can be bound once: a command beside the conductor uses its connection, and opens its own afterwards."""
     first, second = strategy_for(desk, box), strategy_for(desk, box)
     await first.prepare()
-    await first.swap(Role.GENERATOR, lambda event: None)
+    await first.swap(Role.GENERATOR, quiet)
     assert (await second.look_at(Role.GENERATOR)).state == "ready"
     assert await second.resident() is Role.GENERATOR
     await first.close()

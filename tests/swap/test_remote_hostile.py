@@ -6,6 +6,7 @@ import os
 import tempfile
 import tracemalloc
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,12 @@ from navigator.model.states import Role
 from navigator.swap import ssh
 from navigator.swap.base import PhaseEvent
 from navigator.swap.ssh import ConnectionLost, SshConnection
+from tests.client.machines import quiet
 from tests.swap import ssh_server as sshd
 from tests.swap.desk import Desk
 from tests.swap.relay import Relay, relayed
 from tests.swap.ssh_server import HOST, SshServer
-from tests.swap.test_remote import strategy_for
+from tests.swap.test_remote import prepared
 
 pytestmark = pytest.mark.slow
 CUTS = min(20, int(os.environ.get("NAVIGATOR_KILLS", "3")))
@@ -41,10 +43,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SshServer
         pytest.skip(reason)
     folder = tmp_path / "ssh"
     folder.mkdir()
-    with (
-        tempfile.TemporaryDirectory(prefix="nav-") as sockets,
-        sshd.ssh_server(folder) as server,
-    ):
+    with tempfile.TemporaryDirectory(prefix="nav-") as sockets, sshd.ssh_server(folder) as server:
         monkeypatch.setenv("XDG_RUNTIME_DIR", sockets)
         yield server
 
@@ -75,14 +74,11 @@ def test_a_machine_that_does_not_get_to_the_point_is_no_connection(
 def test_a_line_that_begins_to_drip_ends_a_call_at_its_time(alone: SshServer) -> None:
     with relayed(alone.port) as relay:
         through(alone, relay)
-        connection = SshConnection(HOST, environment=alone.client)
-        try:
+        with closing(SshConnection(HOST, environment=alone.client)) as connection:
             connection.open()
             relay.manner = "drip"
             with pytest.raises((TimeoutError, ConnectionLost)):
                 connection.call(("echo", "here"), 3.0)
-        finally:
-            connection.close()
 
 
 @pytest.mark.parametrize("where", ["", " >&2"])
@@ -105,13 +101,10 @@ def test_what_login_scripts_print_is_not_kept(alone: SshServer, where: str) -> N
 
 
 def test_a_command_that_prints_without_end_is_ended(alone: SshServer) -> None:
-    connection = SshConnection(HOST, environment=alone.client)
-    try:
+    with closing(SshConnection(HOST, environment=alone.client)) as connection:
         with pytest.raises(TimeoutError, match="yes on gpu-box"):
             connection.call(("yes",), 120.0)
         assert connection.call(("echo", "here"), 60.0).out == b"here\n"
-    finally:
-        connection.close()
 
 
 @pytest.mark.xdist_group("systemd")
@@ -120,13 +113,11 @@ async def test_a_swap_survives_a_cut_anywhere(desk: Desk, box: SshServer) -> Non
     """The line is cut after so many bytes; the script there goes on, or is begun again, and the swap is made once."""
     with relayed(box.port) as relay:
         through(box, relay)
-        strategy = strategy_for(desk, box)
-        await strategy.prepare()
-        try:
-            await strategy.swap(Role.GENERATOR, lambda event: None)
+        async with prepared(desk, box) as strategy:
+            await strategy.swap(Role.GENERATOR, quiet)
             told: list[PhaseEvent] = []
             before = relay.passed
-            await strategy.swap(Role.REVIEWER, lambda event: None)
+            await strategy.swap(Role.REVIEWER, quiet)
             whole = relay.passed - before
             for number in range(CUTS):
                 to = (Role.GENERATOR, Role.REVIEWER)[number % 2]
@@ -137,5 +128,3 @@ async def test_a_swap_survives_a_cut_anywhere(desk: Desk, box: SshServer) -> Non
                 assert relay.cuts == number + 1
             assert any("connection_lost" in event.detail for event in told if event.state == "fail")
             assert {line["outcome"] for line in desk.logged() if line.get("outcome")} == {"done"}
-        finally:
-            await strategy.close()

@@ -178,16 +178,10 @@ def test_a_file_is_read_and_not_executed(desk: Desk, tmp_path: Path) -> None:
     conf = tmp_path / "swap.conf"
     conf.write_text("# a comment\n\n  generator.model =  $(touch owned)\n", "utf-8")
     environment = {k: v for k, v in desk.environment().items() if not k.endswith("GENERATOR_MODEL")}
-    done = subprocess.run(
-        [str(SCRIPT), "--conf", str(conf), "--dry-run", "generator"],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "verify   model $(touch owned)," in done.stdout
-    assert not (tmp_path / "owned").exists()
+    done = desk.script(environment, "--conf", str(conf), "--dry-run", "generator")
+    assert done.code == 0, done.err
+    assert "verify   model $(touch owned)," in done.out
+    assert not (desk.folder / "owned").exists()
 
 
 def test_the_environment_wins_over_the_file_and_options_over_both(desk: Desk, tmp_path: Path) -> None:
@@ -216,15 +210,10 @@ def test_the_environment_wins_over_the_file_and_options_over_both(desk: Desk, tm
 def test_settings_that_do_not_fit(desk: Desk, tmp_path: Path, line: str) -> None:
     conf = tmp_path / "swap.conf"
     conf.write_text(line + "\n", "utf-8")
-    done = subprocess.run(
-        [str(SCRIPT), "--conf", str(conf), "generator"],
-        env=desk.manager.environment | {"NAVIGATOR_SWAP_LOG": str(tmp_path / "log")},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith("model-swap: ")
-    assert done.stdout == ""
+    log = {"NAVIGATOR_SWAP_LOG": str(tmp_path / "log")}
+    done = desk.script(desk.manager.environment | log, "--conf", str(conf), "generator")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("model-swap: ")
 
 
 @pytest.mark.parametrize(
@@ -251,7 +240,8 @@ def test_a_key_in_a_file_that_others_can_read_is_refused(desk: Desk, tmp_path: P
 def test_a_key_shows_in_no_command_line(desk: Desk) -> None:
     """Looked for all through a swap, in every process but the server, which was started with it."""
     key = 'sk-"quoted"\\-5f3a'
-    desk.serve("generator", "--boot=0.3")
+    hold = desk.folder / "hold"
+    hold.write_text("0")  # the last question waits until curl, which asks it, has been seen
     running = desk.begin("generator", GENERATOR_API_KEY=key)
     seen: set[str] = set()
     while running.poll() is None:
@@ -264,6 +254,8 @@ def test_a_key_shows_in_no_command_line(desk: Desk) -> None:
             assert key not in words
             assert not secret or int(process.name) == running.pid or "model-swap.sh" in words, words
             seen.add(words.split(" ")[0].rpartition("/")[2])
+        if "curl" in seen:
+            hold.unlink(missing_ok=True)
         time.sleep(0.001)
     assert running.stdout is not None
     assert "outcome=done" in running.stdout.read()

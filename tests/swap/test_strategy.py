@@ -18,6 +18,7 @@ from navigator.model.states import Role
 from navigator.model.text import is_unsafe
 from navigator.swap.base import PhaseEvent
 from navigator.swap.strategies.systemd import SystemdStrategy
+from tests.client.machines import ended, quiet, two_roles
 from tests.swap.desk import MODELS, UNITS, Desk, scripts_of, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd")]
@@ -26,8 +27,8 @@ WHOLE = ["drain", "stop", "release", "start", "load", "health", "verify"]
 
 
 def settings_for(desk: Desk, **systemd: Any) -> Settings:
-    roles = {role: {"model": MODELS[role], "base_url": desk.url(role)} for role in UNITS}
-    return Settings.model_validate({**roles, "swap": {"strategy": "systemd", "systemd": systemd}})
+    writer, reader = ((MODELS[role], desk.url(role)) for role in UNITS)
+    return two_roles(writer, reader, strategy="systemd", systemd=systemd)
 
 
 def strategy_for(desk: Desk, settings: Settings | None = None, **more: Any) -> SystemdStrategy:
@@ -49,12 +50,11 @@ async def test_there_and_back_with_every_phase_told(desk: Desk) -> None:
         await asyncio.sleep(0.01)
     assert not running.done(), "while the target loads, what came before has been told"
     first = await running
-    assert (first.outcome, [phase.name for phase in first.phases]) == ("done", WHOLE[2:])
+    assert ended(first) == ("done", WHOLE[2:])
     assert await strategy.resident() is Role.GENERATOR
     told.clear()
     there = await strategy.swap(Role.REVIEWER, told.append)
-    assert (there.outcome, there.reason, there.failure) == ("done", "", "")
-    assert [phase.name for phase in there.phases] == WHOLE
+    assert (ended(there), there.reason, there.failure) == (("done", WHOLE), "", "")
     assert [(event.phase, event.state) for event in told] == [
         (name, state) for name in WHOLE for state in ("begin", "done")
     ]
@@ -66,7 +66,7 @@ async def test_there_and_back_with_every_phase_told(desk: Desk) -> None:
 
 async def test_resident_is_seen_and_not_remembered(desk: Desk) -> None:
     strategy = strategy_for(desk)
-    await strategy.swap(Role.GENERATOR, lambda event: None)
+    await strategy.swap(Role.GENERATOR, quiet)
     desk.manager.ctl("stop", UNITS["generator"])
     assert await strategy.resident() is None
     desk.manager.ctl("start", UNITS["reviewer"])
@@ -81,14 +81,14 @@ async def test_resident_is_seen_and_not_remembered(desk: Desk) -> None:
 
 async def test_a_look_tells_a_stop_from_a_death_and_why(desk: Desk) -> None:
     strategy = strategy_for(desk)
-    await strategy.swap(Role.GENERATOR, lambda event: None)
+    await strategy.swap(Role.GENERATOR, quiet)
     seen = await strategy.look(Role.GENERATOR)
     assert (seen.resident, seen.sure) == (Role.GENERATOR, True)
     os.kill(desk.manager.main_pid(UNITS["generator"]), 9)
     await asyncio.to_thread(wait_for, lambda: desk.state("generator") == "failed")
     seen = await strategy.look(Role.GENERATOR)
     assert (seen.resident, seen.dead, seen.failure) == (None, True, "crashed")
-    await strategy.swap(Role.REVIEWER, lambda event: None)
+    await strategy.swap(Role.REVIEWER, quiet)
     assert (await strategy.look(Role.GENERATOR)).resident is Role.REVIEWER
     desk.manager.ctl("stop", UNITS["reviewer"])
     seen = await strategy.look(Role.REVIEWER)
@@ -103,15 +103,15 @@ async def test_a_look_tells_a_stop_from_a_death_and_why(desk: Desk) -> None:
 
 async def test_a_failure_goes_back_and_has_a_class(desk: Desk) -> None:
     strategy = strategy_for(desk)
-    await strategy.swap(Role.GENERATOR, lambda event: None)
+    await strategy.swap(Role.GENERATOR, quiet)
     desk.serve("reviewer", "--words=torch.OutOfMemoryError: CUDA out of memory")
-    result = await strategy.swap(Role.REVIEWER, lambda event: None)
+    result = await strategy.swap(Role.REVIEWER, quiet)
     assert (result.outcome, result.failure) == ("went_back", "no_memory")
     assert "CUDA out of memory" in result.reason
     assert "--mem-fraction-static" in result.reason
     assert await strategy.resident() is Role.GENERATOR
     desk.serve("generator", "--words=Broken")
-    result = await strategy.swap(Role.REVIEWER, lambda event: None)
+    result = await strategy.swap(Role.REVIEWER, quiet)
     assert (result.outcome, result.failure) == ("failed", "no_memory")
     assert await strategy.resident() is None
 
@@ -119,14 +119,14 @@ async def test_a_failure_goes_back_and_has_a_class(desk: Desk) -> None:
 async def test_deadlines_are_told_to_the_script(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SystemdSettings, "health_seconds", 0.5)
     desk.serve("reviewer", "--sick")
-    result = await strategy_for(desk).swap(Role.REVIEWER, lambda event: None)
+    result = await strategy_for(desk).swap(Role.REVIEWER, quiet)
     assert (result.outcome, result.failure) == ("failed", "timeout")
     assert "raise load_seconds under [swap.systemd]" in result.reason
 
 
 async def test_cancelling_ends_the_script_and_its_children(desk: Desk) -> None:
     strategy = strategy_for(desk)
-    await strategy.swap(Role.GENERATOR, lambda event: None)
+    await strategy.swap(Role.GENERATOR, quiet)
     desk.serve("reviewer", "--sick")
     told: list[PhaseEvent] = []
     running = asyncio.create_task(strategy.swap(Role.REVIEWER, told.append))
@@ -137,7 +137,7 @@ async def test_cancelling_ends_the_script_and_its_children(desk: Desk) -> None:
         await running
     assert scripts_of(desk) == []
     # What it left is taken over: the lock is free, and the way back is open.
-    assert (await strategy.swap(Role.GENERATOR, lambda event: None)).outcome == "done"
+    assert (await strategy.swap(Role.GENERATOR, quiet)).outcome == "done"
 
 
 async def test_a_call_that_outlasts_the_drain_comes_back_to_its_caller(
@@ -149,7 +149,7 @@ async def test_a_call_that_outlasts_the_drain_comes_back_to_its_caller(
     settings = settings_for(desk)
     async with ModelClient(settings.generator) as client:
         strategy = strategy_for(desk, settings, in_flight=lambda: client.in_flight)
-        await strategy.swap(Role.GENERATOR, lambda event: None)
+        await strategy.swap(Role.GENERATOR, quiet)
         seen: list[int] = []
         question = ChatRequest(
             [{"role": "user", "content": "go on"}], temperature=0.2, top_p=0.9, max_tokens=100_000
@@ -158,7 +158,7 @@ async def test_a_call_that_outlasts_the_drain_comes_back_to_its_caller(
         while not seen:
             await asyncio.sleep(0.01)
         (rid,) = client.in_flight
-        result = await strategy.swap(Role.REVIEWER, lambda event: None)
+        result = await strategy.swap(Role.REVIEWER, quiet)
         assert result.outcome == "done", result.reason
         with pytest.raises(ServingError):
             await call
@@ -175,7 +175,7 @@ async def test_a_key_travels_by_the_environment(desk: Desk, monkeypatch: pytest.
     )
     strategy = strategy_for(desk, keyed)
     strategy._environment["TINY_KEY"] = "sk-1"
-    assert (await strategy.swap(Role.GENERATOR, lambda event: None)).outcome == "done"
+    assert (await strategy.swap(Role.GENERATOR, quiet)).outcome == "done"
     refused = strategy_for(desk, settings)
     assert await refused.resident() is None
 
