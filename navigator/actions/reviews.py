@@ -130,22 +130,22 @@ class RequestFix(SubjectVerb):
         self.require(deps.reader)
         shown = deps.reader.proposal(self.proposal)
         require_tree(shown, self.tree)
-        read = deps.reader.task(shown.task_id)
-        branch, usual = await asyncio.to_thread(_branch, deps, read)
-        on = "" if usual else branch or read.head
+        review_task = deps.reader.task(shown.task_id)
+        branch, is_base = await asyncio.to_thread(_branch, deps, review_task)
+        on = "" if is_base else branch or review_task.head
         with deps.store.transaction() as tx:
             self.require(tx.read)  # checked again: git took its time
-            comments = tx.read.comments(task_id=read.id, sent=False)
+            comments = tx.read.comments(task_id=review_task.id, sent=False)
             said = [self.note.strip(), *map(comment_text, comments)]
             found = _findings(shown)
-            text = _task_text(read, found, "\n".join(one for one in said if one))
+            text = _task_text(review_task, found, "\n".join(one for one in said if one))
             made = tx.add_task(
-                read.project_id,
+                review_task.project_id,
                 text,
                 kind=TaskKind.FIX,
-                complexity=read.complexity,
+                complexity=review_task.complexity,
                 files=tuple(dict.fromkeys(one.path for one in found if one.path)),
-                origin=read.id,
+                origin=review_task.id,
                 base=on,
             )
             if not branch:
@@ -153,7 +153,7 @@ class RequestFix(SubjectVerb):
                     made.id, on
                 )  # holds the commit, which may be in the private repository alone
             tx.mark_comments_sent(comment["id"] for comment in comments)
-            put_away(tx, read, f"its findings are {made.id}'s to fix")
+            put_away(tx, review_task, f"its findings are {made.id}'s to fix")
             tx.set_proposal_state(shown.id, ProposalState.DECIDED)
         where = branch or on[:12]
         return done(
@@ -173,24 +173,28 @@ def _findings(proposal: Proposal) -> list[Finding]:
     )
 
 
-def _branch(deps: Dependencies, read: Task) -> tuple[str, bool]:
+def _branch(deps: Dependencies, review_task: Task) -> tuple[str, bool]:
     """The branch that holds the change now ("": uncommitted work, or no branch does), and whether it is the project's base."""
     from navigator.git.existing import branch_with
     from navigator.git.facts import read_facts, resolve_base
 
-    project = deps.project(read.project_id)
+    project = deps.project(review_task.project_id)
     facts = read_facts(project.path)
-    branch = branch_with(facts, read.head, project.base)
+    branch = branch_with(facts, review_task.head, project.base)
     return branch, bool(branch) and resolve_base(facts, project.base)[0] == f"refs/heads/{branch}"
 
 
-def _task_text(read: Task, findings: list[Finding], said: str) -> str:
+def _task_text(review_task: Task, findings: list[Finding], said: str) -> str:
     if not findings and not said:
         raise UsageError(
             "The review has no findings that a task could fix.",
-            hint=f"Say what to fix with --note, or put the review away: `navigator task done {read.id}`.",
+            hint=f"Say what to fix with --note, or put the review away: `navigator task done {review_task.id}`.",
         )
-    lines = [f"Fix what the review of {read.ref} found", "", "Check each point against the code first."]
+    lines = [
+        f"Fix what the review of {review_task.ref} found",
+        "",
+        "Check each point against the code first.",
+    ]
     for number, one in enumerate(findings, 1):
         where = f"{one.path}:{one.line}" if one.line else one.path
         lines += ["", f"{number}. {where} ({one.severity.value}, {one.criterion.value}): {one.message}"]

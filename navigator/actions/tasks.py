@@ -120,9 +120,9 @@ class Retry(TaskVerb):
 
     def move(self, tx: Transaction, task: Task) -> None:
         if task.ref:
-            from navigator.journey.existing import again
+            from navigator.journey.existing import review_again
 
-            again(tx, task)
+            review_again(tx, task)
         else:
             tx.new_attempt(task.id, note=task.note)
 
@@ -163,9 +163,9 @@ class PutAway(TaskVerb):
 
     def move(self, tx: Transaction, task: Task) -> None:
         tx.dismiss_suggestions(task.id, task.attempt)
-        for read in tx.read.proposals({ProposalState.OPEN}, task_id=task.id):
+        for proposal in tx.read.proposals({ProposalState.OPEN}, task_id=task.id):
             tx.set_proposal_state(
-                read.id, ProposalState.DECIDED
+                proposal.id, ProposalState.DECIDED
             )  # an existing change: there is nothing else to decide
         put_away(tx, task, "read")
 
@@ -247,9 +247,9 @@ class Settle(Verb):
         made: list[Task] = []
         with deps.store.transaction() as tx:
             for one in found if self.accept else ():
-                same = one.model_dump(include={"kind", "complexity", "files"})
+                fields = one.model_dump(include={"kind", "complexity", "files"})
                 made.append(
-                    tx.add_task(scan.project_id, one.text, priority=scan.priority, origin=scan.id, **same)
+                    tx.add_task(scan.project_id, one.text, priority=scan.priority, origin=scan.id, **fields)
                 )
                 tx.accept_suggestion(one, made[-1].id)
             if not self.accept:
@@ -363,8 +363,8 @@ class AddTasks(Verb):
         with deps.store.transaction() as tx:
             for task in self.tasks:
                 ways = _ways(deps, task)
-                same = task.model_dump(include={"kind", "complexity", "priority", "files"})
-                ids = [tx.add_task(projects[task.project].id, task.text, **same).id for _ in ways]
+                fields = task.model_dump(include={"kind", "complexity", "priority", "files"})
+                ids = [tx.add_task(projects[task.project].id, task.text, **fields).id for _ in ways]
                 if len(ids) > 1:
                     tx.make_variants(ids, ways)
                 added.append(ids)

@@ -72,7 +72,6 @@ def answer_item(look: ServerLook, *, swapped: bool) -> Check:
 
 def card_items(on: Machine = HERE) -> Iterator[Check]:
     """The GPUs, as nvidia-smi shows them."""
-
     name = "GPU there" if on.host else "GPU"
     found = cards(on)
     for card in found:
@@ -104,7 +103,6 @@ def serving_items(settings: Settings) -> Iterator[Check]:
 
 def unit_items(settings: Settings, places: Places) -> Iterator[Check]:
     """The installed units, and what they run."""
-
     own, on = settings.swap.systemd, places.on
     command = f"navigator swap install{f' --host {on.host}' if on.host else ''}"
     install = f"`{command} --dry-run` shows what it would write."
@@ -136,7 +134,6 @@ def unit_items(settings: Settings, places: Places) -> Iterator[Check]:
 
 def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Check]:
     """The SGLang that each unit starts, named once if both share it, and what its speculation was decided for."""
-
     texts = [text for name in units if (text := read_text(places.unit(name), places.on)) is not None]
     programs = {program_of_unit(text) for text in texts if "sglang" in text}
     for program in sorted(filter(None, programs)):
@@ -209,7 +206,6 @@ def _vulnerable(label: str, version: str) -> Check:
 
 def remote_items(settings: Settings) -> Iterator[Check]:
     """What a swap needs on the other machine. Nothing is started or changed there."""
-
     try:
         with servers_machine(settings) as machine:
             assert isinstance(machine, There)

@@ -88,7 +88,6 @@ def _drop_proposals(deps: Dependencies, before: str) -> int:
 
 def _bases_in_use(deps: Dependencies, project: Project, gone: Collection[str] = ()) -> set[str]:
     """Bases still in use: an attempt that is not written yet has only its base."""
-
     tasks = deps.reader.tasks(project=project.id)
     bases = {base for task in tasks if task.id not in gone for base in (task.base_commit, task.base)}
     return {base for base in bases if is_commit_id(base)}

@@ -256,7 +256,6 @@ async def _tasks(
 
 def _add_functions(deps: Dependencies, journal: Journal, functions: Iterable[Function]) -> None:
     """Add those that the journal does not have yet. Runs git."""
-
     known = {task.key for task in journal.tasks}
     for function in functions:
         if function.key not in known:

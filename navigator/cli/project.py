@@ -210,7 +210,7 @@ def _below(folder: Path) -> Iterator[tuple[Path, str]]:
     from navigator.sandbox.propose import proposed_for
 
     with session.reading() as store:
-        known = {held.path for held in store.projects()}
+        known = {entry.path for entry in store.projects()}
     for path in find_repositories(folder):
         try:
             if str(path) not in known:
@@ -225,17 +225,17 @@ def list_projects() -> None:
     session.take_config_projects()
     with session.reading() as store:
         projects, tasks = store.projects(), store.tasks()
-        tests = {held.id: _tests_words(store, held) for held in projects}
+        tests = {entry.id: _tests_words(store, entry) for entry in projects}
     counts = Counter((task.project_id, task.state.value) for task in tasks)
     rows = [
         (
-            *(held.name, counts[held.id, "queued"], counts[held.id, "awaiting_approval"], held.landing),
-            tests[held.id] or "no test command",
-            f"{held.path}{'  from config' if held.source == 'config' else ''}",
+            *(entry.name, counts[entry.id, "queued"], counts[entry.id, "awaiting_approval"], entry.landing),
+            tests[entry.id] or "no test command",
+            f"{entry.path}{'  from config' if entry.source == 'config' else ''}",
         )
-        for held in projects
+        for entry in projects
     ]
-    told = [held.model_dump(mode="json") | {"tests": tests[held.id]} for held in projects]
+    told = [entry.model_dump(mode="json") | {"tests": tests[entry.id]} for entry in projects]
     output.show({"projects": told}, lambda _: _show_projects(rows))
 
 
@@ -248,25 +248,24 @@ def _show_projects(rows: Sequence[Sequence[object]]) -> None:
         )
 
 
-def _tests_words(store: Reader, held: Project) -> str:
+def _tests_words(store: Reader, entry: Project) -> str:
     """What the project's tests said when they were last run on a base of it; "" without a test command."""
     from navigator.sandbox.suite import base_words
 
-    if not held.check.strip():
+    if not entry.check.strip():
         return ""
-    last = store.newest_baseline(held.id)
-    return safe_line(base_words(last if last is not None and last.command == held.check else None))
+    last = store.newest_baseline(entry.id)
+    return safe_line(base_words(last if last is not None and last.command == entry.check else None))
 
 
 @command(project)
 def show(name: session.ProjectName) -> None:
     """Show one project: its settings, its repository and its tasks."""
-
     with session.reading() as store:
-        held = store.project(name)
-        tasks = store.tasks(project=held.name)
-        tests = _tests_words(store, held)
-    facts = read_facts(held.path)
+        entry = store.project(name)
+        tasks = store.tasks(project=entry.name)
+        tests = _tests_words(store, entry)
+    facts = read_facts(entry.path)
     repository = {
         "head": facts.head_commit,
         "branch": facts.branch,
@@ -276,9 +275,9 @@ def show(name: session.ProjectName) -> None:
     }
     lines = [
         f"branch {facts.branch or '(detached)'} at {facts.head_commit[:12]}, {facts.object_format}",
-        f"works from {held.base or 'the current branch'}",
-        f"lands on {'its current branch' if held.landing == 'current' else 'navigator/<day>'}",
-        f"check: {held.check or 'none'}",
+        f"works from {entry.base or 'the current branch'}",
+        f"lands on {'its current branch' if entry.landing == 'current' else 'navigator/<day>'}",
+        f"check: {entry.check or 'none'}",
     ]
     if tests:
         lines.append(f"tests on the base: {tests}")
@@ -287,8 +286,8 @@ def show(name: session.ProjectName) -> None:
     lines += [
         f"{task.id}  {task.state.value:<18} {safe_line(task.text.splitlines()[0])[:80]}" for task in tasks
     ]
-    document = {"project": held, "tests": tests, "repository": repository, "tasks": tasks}
-    output.show(document, lambda _: output.say("\n  ".join([f"{held.name}  {held.path}", *lines])))
+    document = {"project": entry, "tests": tests, "repository": repository, "tasks": tasks}
+    output.show(document, lambda _: output.say("\n  ".join([f"{entry.name}  {entry.path}", *lines])))
 
 
 @command(project, yes=True)
@@ -311,7 +310,7 @@ def project_of(folder: Path) -> str:
             hint="Go to a repository's folder, or name a project: `navigator project list`.",
         )
     with session.reading() as store:
-        known = next((held.name for held in store.projects() if held.path == str(top)), None)
+        known = next((entry.name for entry in store.projects() if entry.path == str(top)), None)
     if known is not None:
         return known
     added = session.act(AddProject(path=str(top))).data
@@ -333,7 +332,7 @@ def targets(words: tuple[str, ...]) -> tuple[str, str]:
         raise UsageError("At most a project and a commit or range are expected.")
     first, second = (*words, "", "")[:2]
     with session.reading() as store:
-        names = [held.name for held in store.projects()]
+        names = [entry.name for entry in store.projects()]
         if first in names:
             return first, second
         if first in (".", "..") or ("/" in first and is_folder(typed_path(first))):

@@ -153,7 +153,6 @@ def report(file: Annotated[Path | None, Value("[FILE.html]")] = None, *, since: 
     Args:
         since: Since this day, e.g. 2026-11-03, or the last 12h, 7d, 8w. Without it: the 24 hours before the newest run ended.
     """
-
     moment = since_utc(since)
     if file is not None:
         _write_page(file, moment)
@@ -167,7 +166,6 @@ def report(file: Annotated[Path | None, Value("[FILE.html]")] = None, *, since: 
 
 def tell_account(store: Reader, since: str) -> None:
     """Print what happened since a UTC time; "": since 24 hours before the newest run ended."""
-
     title, *rest = lines(folded(account(store, since)))
     output.say(title, bold=True)
     output.say("\n".join(rest))

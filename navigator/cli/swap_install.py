@@ -115,7 +115,6 @@ def _flag_source(program: Path, named: str | None, places: Places) -> FlagSource
 
 def _checked(wanted: Servers, source: FlagSource) -> list[str]:
     """Have every command line checked; returns the flags that were left out."""
-
     built = commands(wanted)
     # Without --config: the file it names may not be written yet.
     lines = [_without_config(command.words) for command in built.values()]

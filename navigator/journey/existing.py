@@ -79,19 +79,19 @@ async def queue_changes(
         for one in measured:
             if one.left_out:
                 continue
-            known = tx.read.review_of_change(project.id, one.change.base, one.change.head)
-            if not known:
-                known = _add(tx, project, replace(one, change=_redacted(one.change, deps)), priority)
-                new.append(known)
-            elif revive and tx.read.task(known).state in _ENDED:
-                again(tx, tx.read.task(known))
-                new.append(known)
-            tasks.append(tx.read.task(known))
+            task_id = tx.read.review_of_change(project.id, one.change.base, one.change.head)
+            if not task_id:
+                task_id = _add(tx, project, replace(one, change=_redacted(one.change, deps)), priority)
+                new.append(task_id)
+            elif revive and tx.read.task(task_id).state in _ENDED:
+                review_again(tx, tx.read.task(task_id))
+                new.append(task_id)
+            tasks.append(tx.read.task(task_id))
     left_out = tuple((one.change.ref, one.left_out) for one in measured if one.left_out)
     return Queued(tuple(tasks), tuple(new), left_out, found.merges)
 
 
-def again(tx: Transaction, task: Task) -> None:
+def review_again(tx: Transaction, task: Task) -> None:
     """A new attempt at the review of an existing change: the same change, to be checked and read again."""
     last = tx.read.proposals(task_id=task.id)[-1]
     made = tx.new_attempt(task.id, note=task.note)

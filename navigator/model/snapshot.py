@@ -12,7 +12,7 @@ class TaskView:
     """One task as the scheduler sees it. `since`: when it entered its state, in seconds of the wall clock as the store gives it,
     of the monotonic clock in a snapshot.
 
-    `reviewed`: it is in `checking` for the tests of its review's findings. `escalated`: the developer asked for its next
+    `proving`: it is in `checking` for the tests of its review's findings. `escalated`: the developer asked for its next
     reading by name.
     `group`: the first of the variants of one task; "" where a task is written once.
     `standing`: what it waits for, and its phase.
@@ -30,14 +30,14 @@ class TaskView:
     writer: Role = Role.GENERATOR
     kind: TaskKind = TaskKind.IMPLEMENT
     landing_due: bool = False
-    reviewed: bool = False
+    proving: bool = False
     escalated: bool = False
     group: str = ""
     doubt: float = 0.0
     standing: Standing = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "standing", standing(self.state, self.writer, proving=self.reviewed))
+        object.__setattr__(self, "standing", standing(self.state, self.writer, proving=self.proving))
 
 
 @dataclass(frozen=True, slots=True)

@@ -385,7 +385,7 @@ def variants_under_way(snapshot: SchedulerSnapshot) -> frozenset[str]:
     return frozenset(
         task.group
         for task in snapshot.tasks
-        if task.group and task.round == 0 and not task.reviewed and _may_still_be_written(snapshot, task)
+        if task.group and task.round == 0 and not task.proving and _may_still_be_written(snapshot, task)
     )
 
 

@@ -298,7 +298,7 @@ def test_a_check_holds_a_swap_for_a_stated_time_and_no_longer(hurry: bool) -> No
 
 def test_tests_of_findings_hold_a_swap_to_the_reviewer_only() -> None:
     """They need no model, and may end in a revision, never in a review."""
-    proving = task(7, S.CHECKING, since=NOW, reviewed=True)
+    proving = task(7, S.CHECKING, since=NOW, proving=True)
     back = snap(task(1), proving, busy="T7", resident=R)
     assert next_actions(back, NOW) == (SwapTo(G),)
     on = snap(WAITING, proving, busy="T7", resident=G)

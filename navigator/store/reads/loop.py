@@ -53,7 +53,7 @@ _WROTE = (
     f" AND {WRITTEN} ORDER BY id DESC LIMIT 1"
 )
 
-_REVIEWED = (
+_PROVING = (
     "EXISTS (SELECT 1 FROM proposals a JOIN reproductions x ON x.proposal_id = a.id"
     " WHERE a.task_id = t.id AND a.attempt = t.attempt AND a.round = t.round)"
 )
@@ -80,7 +80,7 @@ def _task_view(row: tuple[Any, ...], writer: Role) -> TaskView:
         files=frozenset(read_json(files)),
         kind=TaskKind(kind),
         writer=writer,
-        reviewed=bool(proved),
+        proving=bool(proved),
         escalated=bool(asked),
         group=task_id(group) if group else "",
         doubt=doubt,
@@ -102,7 +102,7 @@ class LoopReads(ReproductionReads):
         found = self._all(
             "SELECT id, project_id, state, priority, round, files, updated, kind, complexity,"
             f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END AS wrote, variant_of,"
-            f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END AS reviewed, escalated <> '' AS escalated,"
+            f" CASE WHEN state = 'checking' THEN ({_PROVING}) ELSE 0 END AS proving, escalated <> '' AS escalated,"
             f" CASE WHEN state = 'awaiting_review' THEN ({_DOUBT}) ELSE 0.0 END AS doubt FROM tasks t"
             f" WHERE state IN ({', '.join('?' * len(states))}) AND NOT {BLOCKED} ORDER BY id",
             *(state.value for state in states),
