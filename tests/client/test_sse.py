@@ -54,17 +54,8 @@ def test_data_lines_come_back_joined(lines: list[str]) -> None:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_the_examples_of_the_standard(end: str) -> None:
-    lines = [
-        ": test stream",
-        "",
-        "data: first event",
-        "id: 1",
-        "",
-        "data:second event",
-        "id",
-        "",
-        "data:  third event",
-    ]
+    lines = [": test stream", "", "data: first event", "id: 1", ""]
+    lines += ["data:second event", "id", "", "data:  third event"]
     # An event without data is none.
     stream = end.join([*lines, "", "event: ping", "", ": hi", "", "id: 3", "", ""])
     assert parse([stream.encode()]) == ["first event", "second event", " third event"]
