@@ -51,6 +51,18 @@ async def test_nothing_survives_the_limit_of_time(tmp_path: Path) -> None:
     assert alive(tmp_path) == []
 
 
+def test_one_without_a_keeper_ends_with_what_it_started(tmp_path: Path) -> None:
+    child = "setsid sh -c 'echo $$ >> pids; kill -STOP $$'"
+    process = start(
+        ["sh", "-c", f"cd '{tmp_path}'; trap '' TERM; echo $$ >> pids; {child} & sleep 1000 & wait; wait"]
+    )
+    pids = tmp_path / "pids"
+    while not pids.exists() or len(pids.read_text().split()) < 2:
+        time.sleep(0.01)
+    process.end(0.1)
+    assert alive(tmp_path) == []
+
+
 async def test_nothing_survives_a_cancellation_or_a_failure(tmp_path: Path) -> None:
     task = asyncio.create_task(running(script(tmp_path, "sleep 1000"), 60.0))
     while not (tmp_path / "pids").exists() or len((tmp_path / "pids").read_text().split()) < 3:
