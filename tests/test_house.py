@@ -12,6 +12,7 @@ import tokenize
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,12 @@ from navigator.store.database import open_writer
 
 ROOT = Path(__file__).parent.parent
 HEAVY = ("textual", "rich", "httpx", "git", "jinja2", "tiktoken", "pygments")
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A module's syntax tree."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def loaded_after(code: str, tmp_path: Path) -> set[str]:
@@ -134,7 +141,7 @@ def test_text_of_others_is_read_by_one_module(home: str, forbidden: set[str], in
     for path in (ROOT / "navigator").rglob("*.py"):
         if path == ROOT / "navigator/model" / home or path.name in ALONE:
             continue
-        used = names_used(ast.parse(path.read_text(encoding="utf-8")))
+        used = names_used(parsed(path))
         assert not used & forbidden, f"{path.relative_to(ROOT)}: use {instead}"
 
 
@@ -147,7 +154,7 @@ def imports_within() -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for module, path in files.items():
         named: set[str] = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Import):
                 named |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -170,7 +177,7 @@ def test_functions_stay_short() -> None:
     long = {
         f"{path.relative_to(ROOT)}:{node.name}": node.end_lineno - node.lineno + 1
         for path in (ROOT / "navigator").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.end_lineno is not None
     }
     assert {name: lines for name, lines in long.items() if lines > 80} == {}
@@ -234,7 +241,7 @@ def test_a_public_class_has_a_name_of_its_own_and_a_helper_nearly_so() -> None:
     """A reader who meets a name in one package need not ask which of several it is."""
     classes, helpers = dict[str, list[str]](), dict[str, list[str]]()
     for path in (ROOT / "navigator").rglob("*.py"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 classes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("_"):
@@ -281,7 +288,7 @@ def test_folders_that_others_shape_are_read_and_written_in_one_way() -> None:
     found = {
         (name, ast.unparse(call.func))
         for name in SHAPED
-        for call in ast.walk(ast.parse((ROOT / "navigator" / name).read_text(encoding="utf-8")))
+        for call in ast.walk(parsed(ROOT / "navigator" / name))
         if isinstance(call, ast.Call)
         and (call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", ""))
         in OWN_WAYS
@@ -323,7 +330,7 @@ def test_a_rehearsal_is_known_by_its_database_alone() -> None:
     """Whether work is simulated is one fact of the store: few signatures and records pass it on."""
     told = set()
     for path in (ROOT / "navigator").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.arg) or (
                 isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
             ):
