@@ -187,7 +187,7 @@ BUDGETS = {
     "journey": 5_245,
     "actions": 2_270,
     "engine": 2_020,
-    "tui": 6_815,
+    "tui": 6_820,
     "cli": 4_230,
     "store": 2_855,
     "lab": 2_805,

@@ -77,7 +77,7 @@ class Head:
 
 def careful_paths(one: Card | Proposal) -> tuple[str, ...]:
     """The paths of a proposal that the project's settings mark as careful."""
-    return tuple(path for path in one.paths if fits(path, one.careful))
+    return tuple(path for path in one.paths if fits(path, one.careful)) if one.careful else ()
 
 
 def marks(of: Card) -> tuple[Mark, ...]:

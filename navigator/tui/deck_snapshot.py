@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from navigator.model.states import ENDED_TASK_STATES, Needs, Role, TaskState
 from navigator.model.text import plural
 from navigator.sheet.marks import Tips, beside, overlapping, places_of
-from navigator.sheet.waiting import risk_order
+from navigator.sheet.waiting import card_seconds, risk_order
 
 if TYPE_CHECKING:
     from navigator.model.models import Swap
@@ -38,6 +38,7 @@ class DeckSnapshot:
         loaded: False only for the empty snapshot before the first look.
         projects: by name.
         inbox: what waits for the developer, oldest first.
+        seconds: what reading the inbox is expected to take.
         work: what the loop is working on or has queued: active first, then in the order it was given.
         ended: what ended today, newest first.
         awaiting_review: how many proposals wait for the reviewer.
@@ -52,6 +53,7 @@ class DeckSnapshot:
     loaded: bool = False
     projects: tuple[ProjectRow, ...] = ()
     inbox: tuple[Card, ...] = ()
+    seconds: float = 0.0
     work: tuple[Card, ...] = ()
     ended: tuple[Card, ...] = ()
     awaiting_review: int = 0
@@ -140,6 +142,7 @@ def make_snapshot(
             for number, name, path in projects
         ),
         inbox=tuple(inbox),
+        seconds=sum(map(card_seconds, inbox)),
         work=tuple(work),
         ended=tuple(ended),
         awaiting_review=sum(card.standing.needs is Needs.REVIEWER for card in work),

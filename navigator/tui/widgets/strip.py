@@ -13,7 +13,7 @@ from textual.widget import Widget
 from navigator.model.json_text import table
 from navigator.model.states import Role, TaskState
 from navigator.model.text import plural, safe_line
-from navigator.sheet.waiting import about, card_seconds
+from navigator.sheet.waiting import about
 from navigator.tui.deck_snapshot import (
     CHARS_PER_TOKEN,
     DeckSnapshot,
@@ -141,7 +141,7 @@ def summary(snapshot: DeckSnapshot, live: LiveStatus) -> list[Piece]:
     count = len(snapshot.inbox)
     if not count:
         return [("nothing waits for you" if snapshot.loaded else "", "muted")]
-    seconds = about(sum(map(card_seconds, snapshot.inbox)))
+    seconds = about(snapshot.seconds)
     waits = "waits" if count == 1 else "wait"
     return [(f"{count} {waits} for you", "strong"), (f", {seconds} to read", "muted")]
 
