@@ -50,6 +50,9 @@ _KEPT = 4 << 20
 _SECONDS = 60.0
 """For an agent to send its request, and to take a piece of the answer."""
 
+_REST = 1.0
+"""Seconds for the rest of an answer after the agent hung up: some do once they have read its end, before the usage comes."""
+
 _NOT_THE_QUESTION = frozenset({"user", "metadata", "prompt_cache_key", "safety_identifier", "stream_options"})
 """Keys that differ from run to run and do not change the answer."""
 
@@ -267,6 +270,7 @@ class Forwarder:
         leaving = asyncio.create_task(reader.read(1))
         try:
             await asyncio.wait({asking, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({asking}, timeout=_REST)
             if asking.done():
                 reply = asking.result()
         except ServingError as error:
@@ -312,8 +316,9 @@ class Forwarder:
                     whole += chunk
                     tally.feed(chunk)
                     writer.write(chunk)
-                    async with asyncio.timeout(_SECONDS):
-                        await writer.drain()
+                    with contextlib.suppress(ConnectionError):  # the agent went: see `_REST`
+                        async with asyncio.timeout(_SECONDS):
+                            await writer.drain()
             except httpx.HTTPError as error:
                 log.warning("an agent's answer broke off: %s", safe_line(self._client.clean(str(error))))
         usage, ended = tally.close(clock() - began, bytes(whole))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import socket
 import tracemalloc
@@ -12,7 +13,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from navigator.agents import forwarder as forwarding
-from navigator.agents.forwarder import CONNECTIONS, MOST_HELD, CallJournal, Forwarder
+from navigator.agents.forwarder import CONNECTIONS, MOST_HELD, CallJournal, Forwarder, Reply
 from navigator.client.client import ModelClient
 from navigator.config.settings import ServerSettings
 
@@ -127,3 +128,49 @@ async def test_a_body_that_does_not_come_is_given_up(
     assert await reader.read() == b""
     assert made.held.bytes == 0
     writer.close()
+
+
+END = {"model": "m", "choices": [{"index": 0, "delta": {"content": "x"}, "finish_reason": "stop"}]}
+USAGE = {"model": "m", "choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}
+
+
+async def test_usage_that_comes_after_the_agent_hung_up_is_counted() -> None:
+    """Agents go once they have read the end of an answer; servers tell the usage after it."""
+    gone, ended, kept = asyncio.Event(), asyncio.Event(), list[Reply]()
+
+    class Kept(CallJournal):
+        def end(self, number: int, reply: Reply) -> None:
+            kept.append(reply)
+            ended.set()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if (await reader.readuntil(b"\r\n\r\n")).startswith(b"POST"):
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
+            writer.write(f"data: {json.dumps(END)}\n\n".encode())
+            await gone.wait()
+            for said in (json.dumps(USAGE), "[DONE]"):
+                writer.write(f"data: {said}\n\n".encode())
+                await asyncio.sleep(0.05)  # two writes to whoever left: the first one may still be taken
+        else:
+            writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    client = ModelClient(ServerSettings(model="m", base_url=url))
+    made, listening = Forwarder(client, Kept(), most=10), socket.create_server(("127.0.0.1", 0))
+    await made.serve(listening)
+    try:
+        body = b'{"messages": [], "stream": true}'
+        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        writer.write(HEAD.format(len(body)).encode() + body)
+        await reader.readuntil(b'"stop"')
+        writer.transport.abort()
+        await asyncio.sleep(0.05)
+        gone.set()
+        await ended.wait()
+    finally:
+        await made.close()
+        await client.aclose()
+        server.close()
+    assert [(reply.outcome, reply.usage.prompt_tokens) for reply in kept] == [("ok", 100)]
