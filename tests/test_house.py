@@ -202,7 +202,7 @@ BUDGETS = {
     "checks": 630,
     "edits": 1_035,
     "setup": 1_115,
-    "agents": 1_100,
+    "agents": 1_105,
     "schedule": 950,
     "config": 815,
     "landing": 805,
