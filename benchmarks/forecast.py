@@ -17,8 +17,8 @@ from benchmarks.workloads import Scenario, workload
 from navigator.figures.intervals import percentile, share
 from navigator.model.snapshot import TaskView
 from navigator.model.states import Role, TaskState
-from navigator.schedule.forecast import Figures
-from navigator.schedule.remaining import Terms, remaining
+from navigator.schedule.batch_time import Figures
+from navigator.schedule.forecast import Terms, remaining
 from navigator.schedule.session import Session
 
 

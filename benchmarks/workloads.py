@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes
-from navigator.schedule.remaining import PUBLISHED_TIMES
+from navigator.schedule.forecast import PUBLISHED_TIMES
 from navigator.schedule.session import Job, SimulatedMachine
 
 ARRIVALS = ("at once", "steady", "bursts", "overnight")

@@ -55,7 +55,7 @@ WHOLE = (
     "lab/test_runs.py",
     "mcp/test_server.py",
     "rehearsal/test_server.py",
-    "schedule/test_remaining.py",
+    "schedule/test_forecast.py",
     "sheet/test_decisions.py",
     "swap_install/test_round_trip.py",
     "swap_install/test_units.py",

@@ -11,7 +11,7 @@ from navigator.cli import output
 from navigator.cli.command import AtLeast1, Share, Value, command
 from navigator.cli.session import reading
 from navigator.model.text import plural
-from navigator.schedule.forecast import (
+from navigator.schedule.batch_time import (
     BEST_WITHIN,
     MOST_A_DAY,
     BreakEven,
@@ -22,12 +22,12 @@ from navigator.schedule.forecast import (
     break_even,
     task_steps,
 )
-from navigator.schedule.forecast import forecast as batch_forecast
+from navigator.schedule.batch_time import forecast as batch_forecast
 from navigator.sheet.finish import measured_figures, time_to_finish
 
 if TYPE_CHECKING:
     from navigator.config.settings import SwapSettings
-    from navigator.schedule.remaining import Remaining
+    from navigator.schedule.forecast import Remaining
     from navigator.store.reads.reader import Reader
 
 

@@ -12,7 +12,7 @@ from navigator.model.models import wall_seconds
 from navigator.model.snapshot import Doubt, ExamView, SchedulerSnapshot, TaskView
 from navigator.model.states import LIVE_TASK_STATES, Role, TaskState
 from navigator.model.text import plural
-from navigator.schedule.forecast import PUBLISHED, Figures
+from navigator.schedule.batch_time import PUBLISHED, Figures
 from navigator.sheet.finish import batch_rules
 
 _LOOKED_AT = LIVE_TASK_STATES - {TaskState.AWAITING_APPROVAL}

@@ -1,235 +1,245 @@
-"""How long a batch takes, and what a swap costs each of its tasks.
+"""When everything that is queued waits for the developer: a session on a virtual clock, continued from what is true now.
 
-All durations are in seconds, all speeds in tokens per second. Figures come from measurement where there is any
-(medians of recorded swaps and calls) and from the published ones of the two-model cascade otherwise; a
-forecast says which.
+It is continued several times, each time with other sizes, verdicts, failed checks and swap times, drawn around what was
+measured; the revise rate itself is as uncertain as its number of verdicts leaves it. The middle one of these sessions
+is the forecast, and four fifths of them lie within its interval. A task's draws depend on its name only: the same question
+has the same answer, and what remains of a session keeps its future. What no forecast knows: tasks that come later, and failures.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TypeVar
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from navigator.model.errors import UsageError
+from navigator.model.snapshot import BatchRules, TaskView
+from navigator.model.states import Role
+from navigator.model.timing import StepTimes
+from navigator.schedule.batch_time import Figures
+from navigator.schedule.session import Job, Session, SimulatedMachine
+from navigator.schedule.swap_rule import role_of
 
-_Value = TypeVar("_Value")
+MOST_TASKS = 100
+"""Tasks that are followed one by one; of more, the work takes as long as that of these, in proportion."""
+
+MOST_DRAWS = 49
+LEAST_DRAWS = 9
+_TASKS_DRAWN = 400
+"""Sessions that are drawn at most and at least, and the tasks of all of them together that are aimed at: it is asked often."""
+
+CHECK_SECONDS = 5.0
+"""Of one proposal's checks, where nothing better is known."""
+
+SIZE_SPREAD = 0.5
+"""Standard deviation of the logarithm of answers' sizes: 0.5 to 0.6 in rehearsals."""
+
+PACE_SPREAD = 0.2
+"""The same of a session's speed among sessions of about its length: 0.14 to 0.3 in rehearsals."""
+
+SWAP_SPREAD = 0.1
+"""The same of what a swap takes, until the model may be asked."""
+
+SUPPOSED = 2.0
+"""Verdicts that a rate measured on few is drawn together with, at the rate that is supposed without any."""
+
+SUPPOSED_REVISE_RATE = 0.35
+"""Share of proposals that are sent back, and"""
+
+CHECK_FAILURES = 0.1
+"""share of proposals whose checks fail, and which are repaired: both as long as nothing is known."""
+
+PUBLISHED_TIMES = {
+    Role.GENERATOR: StepTimes(
+        load_seconds=32.7, decode=184.0, prefill=8333.0, expert_share=0.154, kv_share=0.017
+    ),
+    Role.REVIEWER: StepTimes(
+        load_seconds=42.7, decode=48.0, prefill=2500.0, expert_share=0.106, kv_share=0.005
+    ),
+}
+"""How the published models' speeds grow with their streams."""
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """What a forecast is made from.
+class Terms:
+    """What a forecast assumes of the session.
 
     Attributes:
-        swap_in: seconds of a swap to the reviewer.
-        swap_back: seconds of a swap to the generator.
-        generator_speed: tokens per second of the generator, of all its streams together.
-        reviewer_speed: the same of the reviewer.
-        proposal_tokens: tokens the generator writes for one proposal.
-        review_tokens: tokens the reviewer writes for one review.
-        revise_rate: share of first proposals that the reviewer sends back.
-        single_speed: tokens per second of one model that stays loaded and does all the work, to compare with.
-        source: "measured", "given" or "published".
-        revise_n: first verdicts that the revise rate was measured on; 0 where it was not measured.
-        revise_low, revise_high: the 95 % interval of a rate that was measured.
-        generator_streams: requests that were answered at once when `generator_speed` was measured, on average;
-            `reviewer_streams` likewise.
+        streams: requests in flight at most, of the generator and the reviewer.
+        revisions: that may follow a proposal.
+        until: as of `navigator run --until`; "" for a conductor that stays.
+        unreviewed: tasks whose answer nobody reviews: reports.
+        untested: projects without tests, whose checks take no time and never fail.
     """
 
-    swap_in: float
-    swap_back: float
-    generator_speed: float
-    reviewer_speed: float
-    proposal_tokens: float
-    review_tokens: float
-    revise_rate: float = 0.0
-    single_speed: float = 38.0
-    source: str = "given"
-    revise_n: int = 0
-    revise_low: float = 0.0
-    revise_high: float = 0.0
-    generator_streams: float = 1.0
-    reviewer_streams: float = 1.0
-
-    def __post_init__(self) -> None:
-        if min(self.generator_speed, self.reviewer_speed, self.single_speed) <= 0:
-            raise UsageError(
-                "A forecast needs speeds above zero.", hint="Give tokens per second for both models."
-            )
-        if min(self.swap_in, self.swap_back, self.proposal_tokens, self.review_tokens) < 0:
-            raise UsageError("A forecast needs durations and token counts of zero or more.")
-        if not 0 <= self.revise_rate <= 1:
-            raise UsageError("A revise rate lies between 0 and 1.")
-
-    @property
-    def round_trip(self) -> float:
-        """Seconds of a swap to the reviewer and back."""
-        return self.swap_in + self.swap_back
-
-    @property
-    def write_seconds(self) -> float:
-        """Seconds the generator needs for one proposal."""
-        return self.proposal_tokens / self.generator_speed
-
-    @property
-    def review_seconds(self) -> float:
-        """Seconds the reviewer needs for one review."""
-        return self.review_tokens / self.reviewer_speed
-
-    @property
-    def single_seconds(self) -> float:
-        """Seconds that the single model needs for one change, which nobody reviews."""
-        return self.proposal_tokens / self.single_speed
-
-    @property
-    def least_seconds_each(self) -> float:
-        """Seconds of one change in an endless batch: written and reviewed, revisions included, no share of a swap."""
-        return (1 + self.revise_rate) * (self.write_seconds + self.review_seconds)
-
-    def swaps_in(self, batch: float) -> float:
-        """Seconds of swapping for a batch: a round trip, and another one as likely as at least one is sent back."""
-        return self.round_trip * (2 - math.pow(1 - self.revise_rate, batch))
-
-
-PUBLISHED = Figures(
-    swap_in=42.7,
-    swap_back=32.7,
-    generator_speed=184.0,
-    reviewer_speed=48.0,
-    proposal_tokens=2000.0,
-    review_tokens=500.0,
-    source="published",
-)
-"""Qwen3.5-35B-A3B at 184 tok/s writes, Qwen3.5-122B-A10B at 48 tok/s reviews, one 96 GB GPU, one stream each.
-
-The 122B alone writes 38 tok/s without TurboQuant: that is the single model to compare with. The published 137 tok/s is the
-cascade's own figure. No revise rate was published; 0 until one is measured."""
+    resident: Role | None = None
+    swapping_to: Role | None = None
+    both_resident: bool = False
+    streams: tuple[int, int] = (8, 8)
+    revisions: int = 2
+    until: str = "idle"
+    rules: BatchRules = field(default_factory=BatchRules)
+    check_seconds: float = CHECK_SECONDS
+    unreviewed: frozenset[str] = frozenset()
+    untested: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
-    """A batch of `batch` proposals: written, one swap, reviewed, one swap back; then one round of revisions. Seconds throughout.
+class Remaining:
+    """The forecast, from now. Seconds throughout.
 
-    `swap_each` is the round trip's share of each proposal, `seconds_each` all of it, `tokens_per_second` what the session
-    writes per second of its whole length.
+    Attributes:
+        seconds: until the last task waits for the developer: sooner is as likely as later.
+        low: a tenth of the sessions drawn is shorter; `high` a tenth longer.
+        revisions: how many are expected.
+        followed: tasks that were followed one by one.
+        drawn: sessions.
     """
 
-    batch: int
-    write_seconds: float
-    swap_seconds: float
-    review_seconds: float
-    revision_seconds: float
-    total_seconds: float
-    seconds_each: float
-    swap_each: float
-    tokens_per_second: float
-    source: str
+    seconds: float
+    low: float
+    high: float
+    tasks: int
+    swaps: int
+    revisions: int
+    followed: int
+    drawn: int
 
 
-def forecast(batch: int, figures: Figures = PUBLISHED) -> Forecast:
-    """The time and the amortisation of one batch.
+def remaining(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Terms) -> Remaining | None:
+    """The time until all of `tasks` wait for the developer; None of nothing.
 
-    Raises:
-        UsageError: the batch is empty.
+    Args:
+        tasks: those that the models have yet to work on, in any order.
+        now: the second, by the clock of their `since`.
+        figures: speeds, swaps, sizes and the revise rates.
+        plan: the rest.
     """
-    _require_items(batch)
-    write = batch * figures.write_seconds
-    review = batch * figures.review_seconds
-    # What is sent back is written and reviewed again, and needs a round trip of its own.
-    revision = figures.swaps_in(batch) - figures.round_trip + figures.revise_rate * (write + review)
-    total = write + figures.round_trip + review + revision
-    return Forecast(
-        batch=batch,
-        write_seconds=write,
-        swap_seconds=figures.round_trip,
-        review_seconds=review,
-        revision_seconds=revision,
-        total_seconds=total,
-        seconds_each=total / batch,
-        swap_each=figures.round_trip / batch,
-        tokens_per_second=batch * figures.proposal_tokens / total if total else 0.0,
-        source=figures.source,
+    if not tasks:
+        return None
+    followed = sorted(tasks, key=lambda task: task.order)[:MOST_TASKS]
+    scale = len(tasks) / len(followed)
+    drawn = sorted(
+        (_continued(followed, now, figures, plan, number, scale) for number in range(draws(len(followed)))),
+        key=lambda one: one.seconds,
+    )
+    middle = drawn[len(drawn) // 2]
+    tenth = (len(drawn) + 1) // 10
+    return Remaining(
+        seconds=middle.seconds,
+        low=drawn[tenth - 1].seconds,
+        high=drawn[-tenth].seconds,
+        tasks=len(tasks),
+        swaps=middle.swaps if plan.until else round(scale * middle.swaps),
+        revisions=round(scale * middle.revisions),
+        followed=len(followed),
+        drawn=len(drawn),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of a task's way, in seconds."""
+def draws(tasks: int) -> int:
+    """How many sessions are drawn of so many tasks: 9, 19, 29, …, so that the order statistics at one, five and nine tenths are
+    whole numbers, and the next session lies between the outer two in four cases of five."""
+    wanted = min(MOST_DRAWS, max(LEAST_DRAWS, _TASKS_DRAWN // tasks))
+    return 10 * ((wanted + 1) // 10) - 1
 
-    name: str
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """One session as it may come."""
+
     seconds: float
+    swaps: int
+    revisions: int
 
 
-def task_steps(figures: Figures, *, revisions: int = 0) -> tuple[Step, ...]:
-    """One task alone, step by step: written, the swap, reviewed; for each revision back, revised, and there again.
+def _continued(
+    tasks: Sequence[TaskView], now: float, figures: Figures, plan: Terms, number: int, scale: float
+) -> _Drawn:
+    """One session, whose work is `scale` times as much; a session that ends has no more swaps for it."""
+    jobs = _jobs(tasks, now, figures, plan, number)
+    session = Session(
+        _machine(figures, plan, number),
+        jobs,
+        plan.rules,
+        plan.until,
+        plan.resident,
+        None if plan.both_resident else plan.swapping_to,
+    ).run()
+    once = min(session.swapping, session.now) if plan.until else 0.0
+    moments = [session.ended.get(task.id, session.now) for task in tasks]
+    end = max(moment + (scale - 1) * max(0.0, moment - once) for moment in moments)
+    return _Drawn(end, session.swaps, sum(len(job.writes) - 1 for job in jobs))
 
-    A revision is taken to be as long as a first proposal.
+
+def _jobs(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Terms, number: int) -> list[Job]:
+    """The tasks with one of their futures; the round that a task is in is the job's first."""
+    rate = _uncertain(figures.revise_rate, figures.revise_n, random.Random(f"{number}"))
+    return [_job(task, now, figures, plan, rate, random.Random(f"{number} {task.id}")) for task in tasks]
+
+
+def _uncertain(rate: float, n: int, rng: random.Random) -> float:
+    """A rate measured on `n`, as its verdicts leave it possible; one that is given (n is 0) is not doubted."""
+    yes = rate * n + SUPPOSED_REVISE_RATE * SUPPOSED
+    no = (1 - rate) * n + (1 - SUPPOSED_REVISE_RATE) * SUPPOSED
+    return rng.betavariate(yes, no) if n and yes and no else rate
+
+
+def _job(task: TaskView, now: float, figures: Figures, plan: Terms, rate: float, rng: random.Random) -> Job:
+    reviewed = task.id not in plan.unreviewed
+    tested = task.project_id not in plan.untested
+    # Drawn for every round from the first one on, whichever the task is in now: its future stays the same.
+    sent_back = [rng.random() < rate for _ in range(plan.revisions)]
+    fails = [rng.random() < CHECK_FAILURES for _ in range(plan.revisions + 1)]
+    rounds = 1
+    while reviewed and task.round + rounds <= plan.revisions and sent_back[task.round + rounds - 1]:
+        rounds += 1
+    # A request under way is half done, on average.
+    begun = 0.5 if task.standing.running and role_of(task) else 1.0
+    sizes = [math.exp(rng.gauss(-(SIZE_SPREAD**2) / 2, SIZE_SPREAD)) for _ in range(2 * rounds)]
+    sizes[0] *= begun
+    sizes[1] *= begun
+    return Job(
+        id=task.id,
+        project=task.project_id,
+        arrival=min(0.0, task.since - now),
+        writes=tuple(size * figures.proposal_tokens for size in sizes[::2]),
+        reviews=tuple(size * figures.review_tokens for size in sizes[1::2]) if reviewed else (),
+        checks=(plan.check_seconds if tested else 0.0,) * rounds,
+        # A task can be past the last round where `revisions` was lowered since.
+        repairs=frozenset(
+            at for at in range(rounds) if reviewed and tested and fails[min(task.round + at, plan.revisions)]
+        ),
+        priority=task.priority,
+        writer=task.writer,
+        state=task.state,
+    )
+
+
+def _machine(figures: Figures, plan: Terms, number: int) -> SimulatedMachine:
+    rng = random.Random(f"{number} pace")
+    writing, reading = (math.exp(rng.gauss(0.0, PACE_SPREAD)) for _ in range(2))
+    return SimulatedMachine(
+        times={
+            role: _paced(PUBLISHED_TIMES[role], pace * speed, streams)
+            for role, pace, speed, streams in (
+                (Role.GENERATOR, writing, figures.generator_speed, figures.generator_streams),
+                (Role.REVIEWER, reading, figures.reviewer_speed, figures.reviewer_streams),
+            )
+        },
+        swap={Role.REVIEWER: figures.swap_in, Role.GENERATOR: figures.swap_back},
+        capacity=dict(zip((Role.GENERATOR, Role.REVIEWER), plan.streams, strict=True)),
+        swap_spread=SWAP_SPREAD,
+        both=plan.both_resident,
+        seed=number,
+    )
+
+
+def _paced(shape: StepTimes, speed: float, streams: float) -> StepTimes:
+    """A model that writes `speed` tokens a second with `streams` at once, and grows with their number as `shape` does.
+
+    Reading prompts is part of a measured speed; it takes no time of its own.
     """
-    there = (Step("swap to the reviewer", figures.swap_in), Step("review", figures.review_seconds))
-    steps = [Step("write", figures.write_seconds), *there]
-    back = (Step("swap to the generator", figures.swap_back), Step("revise", figures.write_seconds))
-    steps += (*back, *there) * revisions
-    return tuple(steps)
-
-
-@dataclass(frozen=True, slots=True)
-class BreakEven:
-    """From where on a batch takes no longer than the single model; None for both where no batch ever does.
-
-    Attributes:
-        batch: the smallest such batch.
-        tokens: what the generator writes in the shortest such session, fractions of a change included.
-        against_speed: of the single model, in tokens per second.
-    """
-
-    batch: int | None
-    tokens: float | None
-    against_speed: float
-
-
-def break_even(figures: Figures) -> BreakEven:
-    """When the cascade has earned its swaps against a single model that writes everything and is not reviewed.
-
-    The cascade also pays for its reviews, and at the revise rate for revisions, their reviews and a second round trip.
-    """
-    gained = figures.single_seconds - figures.least_seconds_each
-    if gained <= 0:
-        return BreakEven(None, None, figures.single_speed)
-    # A batch of `size` gains size · gained and costs `swaps_in(size)`, which a second round trip bounds. Swaps per change
-    # fall with the size, so there is one point from which on it pays: bisection finds it.
-    low, high = 0.0, 2 * figures.round_trip / gained
-    for _ in range(100):
-        size = (low + high) / 2
-        low, high = (low, size) if size * gained >= figures.swaps_in(size) else (size, high)
-    batch = max(1, math.ceil(high - 1e-9))
-    return BreakEven(batch, high * figures.proposal_tokens, figures.single_speed)
-
-
-BEST_WITHIN = 0.05
-"""A batch is large enough when a larger one could save no more than this share of the time of each change."""
-
-MOST_A_DAY = math.floor(86_400 / PUBLISHED.least_seconds_each)
-"""Changes that are written and reviewed in a day at the published speeds, without swaps. No batch becomes larger."""
-
-
-def best_batch(figures: Figures) -> int | None:
-    """The smallest batch whose time per change is within `BEST_WITHIN` of what an endless batch would take.
-
-    A larger batch saves next to nothing, and every change in it waits longer for its review. None where any batch is as good:
-    nothing is swapped, or the best one is larger than `MOST_A_DAY`.
-    """
-    least = figures.least_seconds_each
-    allowed = BEST_WITHIN * least
-    if figures.round_trip == 0 or figures.swaps_in(MOST_A_DAY) > MOST_A_DAY * allowed:
-        return None
-    high = max(1, math.ceil(2 * figures.round_trip / allowed))
-    low = 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if figures.swaps_in(middle) <= middle * allowed else (middle, high)
-    return high
-
-
-def _require_items(count: int) -> None:
-    if count < 1:
-        raise UsageError("A batch has at least one proposal.", hint="Give --batch a number from 1 up.")
+    at_once = max(1, round(streams))
+    gain = at_once * shape.step_seconds(1) / shape.step_seconds(at_once)
+    return replace(shape, decode=speed / gain, prefill=math.inf)

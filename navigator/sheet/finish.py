@@ -11,11 +11,11 @@ from navigator.figures.swaps import NEWEST, usual_swap
 from navigator.model.models import wall_seconds
 from navigator.model.snapshot import BatchRules, Doubt
 from navigator.model.states import LOOP_TASK_STATES, REPORT_KINDS, Role, TaskKind, TaskState
-from navigator.schedule.forecast import PUBLISHED, Figures
+from navigator.schedule.batch_time import PUBLISHED, Figures
 from navigator.store.reads.reader import Reader
 
 if TYPE_CHECKING:
-    from navigator.schedule.remaining import Remaining
+    from navigator.schedule.forecast import Remaining
 
 FORESEEN_STATES = LOOP_TASK_STATES - {TaskState.FINAL_REVIEW, TaskState.STALE}
 """Tasks that the two models have yet to work on."""
@@ -30,7 +30,7 @@ SWAPPING_TO = "swapping_to"
 
 def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Remaining | None:
     """The forecast for all that is queued or under way, in the session that runs or in `run --until idle`; None of nothing."""
-    from navigator.schedule.remaining import Terms, remaining
+    from navigator.schedule.forecast import Terms, remaining
 
     tasks = reader.loop_tasks(FORESEEN_STATES, settings.routing.writer)
     unread = frozenset(task.id for task in tasks if task.kind is TaskKind.SCAN or task.kind in REPORT_KINDS)

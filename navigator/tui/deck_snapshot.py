@@ -192,7 +192,7 @@ class SwapBar:
 def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapBar:
     """How far a swap is, by what those before took; the bar stops short of the end until the swap has ended."""
     from navigator.figures.swaps import usual_swap
-    from navigator.schedule.forecast import PUBLISHED
+    from navigator.schedule.batch_time import PUBLISHED
 
     expected = PUBLISHED.swap_back if progress.to == Role.GENERATOR else PUBLISHED.swap_in
     source = "published"

@@ -23,7 +23,7 @@ from navigator.journey.prompts.material import gather
 from navigator.journey.recovery import Storage
 from navigator.model.snapshot import SchedulerSnapshot, TaskView
 from navigator.model.states import Role, TaskState
-from navigator.schedule.forecast import PUBLISHED
+from navigator.schedule.batch_time import PUBLISHED
 from tests.journey.support import PATIENCE, REHEARSAL, Desk, git, make_repository
 
 FILES = {"app.py": b"def load(path, found=[]):\n    return found\n"}

@@ -13,8 +13,7 @@ import pytest
 from navigator.figures.intervals import discordant_needed, share, sign_test, wilson
 from navigator.lab.speculation import predict as formulas
 from navigator.model.timing import distinct_experts
-from navigator.schedule import forecast
-from navigator.schedule.forecast import PUBLISHED, Figures
+from navigator.schedule.batch_time import PUBLISHED, Figures
 
 ROWS: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("golden.toml").read_text("utf-8"))["row"]
 
@@ -26,14 +25,14 @@ def figures(given: Mapping[str, Any] | None = None) -> Figures:
 def one_task_seconds(revisions: int = 0, back: bool = False, reviewed: bool = False) -> float:
     """One task alone. The papers leave the last revision's review out unless `reviewed`; `back` counts the swap back."""
     used = figures()
-    steps = forecast.task_steps(used, revisions=revisions)
+    steps = batch_time.task_steps(used, revisions=revisions)
     counted = steps[: len(steps) if reviewed or not revisions else -2]
     return sum(step.seconds for step in counted) + (used.swap_back if back and not revisions else 0.0)
 
 
 FORMULAS: dict[str, Callable[..., Any]] = {
     "break_even_alpha": formulas.break_even_alpha,
-    "break_even_tokens": lambda figures_: forecast.break_even(figures(figures_)).tokens,
+    "break_even_tokens": lambda figures_: batch_time.break_even(figures(figures_)).tokens,
     "coverage": lambda tokens, experts, chosen: formulas.distinct_experts(tokens, experts, chosen) / experts,
     "distinct_experts": distinct_experts,
     "one_task_against_single": lambda: one_task_seconds() / PUBLISHED.single_seconds,
@@ -41,17 +40,17 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "rate_from_alpha": formulas.rate_from_alpha,
     "round_trip": lambda **given: figures(given).round_trip,
     "session_against_single": lambda batch: (
-        forecast.forecast(batch).tokens_per_second / PUBLISHED.single_speed
+        batch_time.forecast(batch).tokens_per_second / PUBLISHED.single_speed
     ),
-    "session_speed": lambda batch, figures_: forecast.forecast(batch, figures(figures_)).tokens_per_second,
+    "session_speed": lambda batch, figures_: batch_time.forecast(batch, figures(figures_)).tokens_per_second,
     "share": lambda k, n: share(k, n).rate,
     "sign_test": sign_test,
     "speedup": formulas.speedup,
-    "swap_each": lambda batch: forecast.forecast(batch, figures()).swap_each,
+    "swap_each": lambda batch: batch_time.forecast(batch, figures()).swap_each,
     "swap_in": lambda **given: figures(given).swap_in,
     "swap_in_each": lambda batch: figures().swap_in / batch,
     "wilson": lambda k, n: list(wilson(k, n)),
-    "write_seconds": lambda batch: forecast.forecast(batch, figures()).write_seconds,
+    "write_seconds": lambda batch: batch_time.forecast(batch, figures()).write_seconds,
 }
 
 

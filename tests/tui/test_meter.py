@@ -8,7 +8,7 @@ import pytest
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import SwapSettings
-from navigator.schedule.forecast import PUBLISHED
+from navigator.schedule.batch_time import PUBLISHED
 from navigator.sheet.finish import measured_figures
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
