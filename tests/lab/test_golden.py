@@ -13,6 +13,7 @@ import pytest
 from navigator.figures.intervals import discordant_needed, share, sign_test, wilson
 from navigator.lab.speculation import predict as formulas
 from navigator.model.timing import distinct_experts
+from navigator.schedule import batch_time
 from navigator.schedule.batch_time import PUBLISHED, Figures
 
 ROWS: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("golden.toml").read_text("utf-8"))["row"]

@@ -79,7 +79,9 @@ class StatusStrip(Widget):
                 kept = min(length(said[:1]), _KEPT) + 2
                 line = strip_line(self._snapshot, self._live, facts, width, kept)
         head: list[Piece] = [("navigator  ", "title"), *said]
-        return content_of(justified(head if length([*head, *line]) + 2 <= width else said, line, width))
+        # All of it, else without the name, else the count of what waits alone.
+        fit = (left for left in (head, said) if length([*left, *line]) + 2 <= width)
+        return content_of(justified(next(fit, said[:1]), line, width))
 
 
 # The words of the strip, by the room there is. No widget here.
