@@ -164,6 +164,7 @@ def predictions(measured: float | None) -> None:
     _, published = PUBLISHED["35B -> 122B"]
     swaps = {"published": published, "weights at 7 GB/s": published - WEIGHTS["122B"] * (1 / 3 - 1 / 7)}
     swaps |= {f"asleep, {bus}": total / rate for bus, rate in BUSES.items()}
+    swaps |= {"two adapters on one model": 0.0}
     swaps |= {"measured above, with servers that load nothing": measured} if measured is not None else {}
     for name, seconds in swaps.items():
         print(
