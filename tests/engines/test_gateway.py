@@ -69,7 +69,8 @@ def test_no_task_is_lost_with_two_workers(tmp_path: Path, monkeypatch: pytest.Mo
     assert fingerprint(repo) == before
 
 
-TASKS = 8
+TASKS = 12
+"""More than are asked at once, so that some wait."""
 
 
 def scraped(address: str) -> dict[tuple[str, str], float]:
