@@ -252,8 +252,9 @@ def test_the_background_gives_way_to_a_command(room: ProvingRoom, monkeypatch: p
         )
         with deps.store.transaction() as tx:
             tx.set_meta(ACCEPTED, True)
+        # It looks after every step of the background, whose next trial has only begun.
         while not deps.reader.exam_trials(1):
-            await asyncio.sleep(0)  # looks after every step of the background, whose next trial has only begun
+            await asyncio.sleep(0)
         assert deps.exam_lock.locked(), "the background is at work"
         found = await perform(deps, "exam.prepare", {"limit": 1})
         beside.cancel()
