@@ -98,6 +98,10 @@ async def test_sglang_picks_adapters(sglang_engine: Server, tmp_path: Path) -> N
             (await http.post("/unload_lora_adapter", json={"lora_name": name})).raise_for_status()
 
 
+COMPARED = 8
+"""Tasks: of what a random model writes for one, a quarter leaves nothing to review."""
+
+
 @needs_sandbox
 @pytest.mark.sandbox
 def test_compare_has_adapters_on_the_generators_server(
@@ -114,13 +118,13 @@ def test_compare_has_adapters_on_the_generators_server(
     )
     rows = [
         {"task_id": number, "text": f"Write half(), {number}.", "test_list": ["assert half(8) == 4"]}
-        for number in range(2)
+        for number in range(COMPARED)
     ]
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
     words = ("--arm", "cascade", "--arm", "adapters", "--adapter", *NAMES, "--rounds", "1", "--name", "lora")
     done = navigator("lab", "compare", "--file", str(tmp_path / "rows.jsonl"), *words)
     arms = {arm["name"]: arm for arm in done["arms"]}
-    assert all(arm["passed"]["n"] == 2 and arm["tokens"] > 0 for arm in arms.values())
+    assert all(arm["passed"]["n"] == COMPARED and arm["tokens"] > 0 for arm in arms.values())
     lines = map(json.loads, (tmp_path / "state/lab/compare/lora/journal.jsonl").read_text().splitlines())
     turns = [line["turn"] for line in lines if "turn" in line]
     # Every actor wrote something, under its own name.
