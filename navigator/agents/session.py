@@ -26,6 +26,7 @@ from navigator.agents.forwarder import CallJournal, Forwarder
 from navigator.agents.profiles import PORT, Endpoint, Launch, launch_for
 from navigator.client.client import ModelClient
 from navigator.config.guarded import write_file
+from navigator.config.paths import typed_path
 from navigator.config.settings import AgentSettings, Settings
 from navigator.git.runner import safe_path
 from navigator.model.errors import NavigatorError
@@ -242,7 +243,7 @@ def _program(settings: AgentSettings, endpoint: Endpoint, place: AgentPlace, des
     launch = launch_for(settings, endpoint)
     binds = {bind.target: bind for made in tools for bind in made.binds.values()}
     for named in settings.mounts:
-        folder = Path(named).expanduser().absolute()
+        folder = typed_path(named)
         if not folder.exists():
             raise AgentUnavailable(f"{folder} does not exist: [generator.agent] mounts names it.")
         binds[str(folder)] = Bind(str(folder.resolve()), str(folder))

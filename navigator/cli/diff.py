@@ -85,7 +85,6 @@ def _show_diff(
     store: Reader, proposal: Proposal, known: Card, files: Sequence[FileDiff], other: Proposal | None
 ) -> None:
     """A proposal against its base, with what was said of it; or against another proposal."""
-
     if store.rehearsal:
         output.say("REHEARSAL", bold=True)
     output.say(f"{proposal.id}  {proposal.project}  {proposal.title}", bold=True)
@@ -195,7 +194,6 @@ def _show_reading(review: Review, *, first: bool) -> None:
 
 
 def _say_finding(number: int, finding: Finding, record: str) -> None:
-
     head = f"       ┃ {number}. {finding.severity.value} · {finding.criterion.value} · {finding.kind.value}"
     head += " · remark (does not count)" if finding.remark else ""
     output.say(head, fg="yellow", bold=True)

@@ -62,9 +62,11 @@ def known_project(name: str | None) -> None:
     """
     if name is None:
         return
+    with glancing() as glance:
+        if glance.has_project(name):
+            return
     with reading() as store:
-        if name not in {held.name for held in store.projects(include_removed=True)}:
-            store.project(name)
+        store.project(name)  # names the nearest one
 
 
 def act(verb: Verb) -> Done:

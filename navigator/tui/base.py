@@ -128,9 +128,8 @@ class BaseApp(App[None], inherit_bindings=False):
 
     def _store_failed(self, problem: str) -> None:
         self.toast(problem, "error")
-        known = (
-            self.snapshot if self.feed.checked else DeckSnapshot()
-        )  # no rows of a store that is not the one meant
+        # No rows of a store that is not the one meant.
+        known = self.snapshot if self.feed.checked else DeckSnapshot()
         self._new_snapshot(replace(known, problem=problem))
 
     def _live_changed(self) -> None:

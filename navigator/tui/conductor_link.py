@@ -18,9 +18,8 @@ from navigator.config.paths import StatePaths
 from navigator.model.errors import NavigatorError
 from navigator.tui.deck_snapshot import LiveStatus, SwapProgress
 
-if (
-    TYPE_CHECKING
-):  # what speaks to a conductor or starts one is imported then: the first paint does not wait for it
+# What speaks to a conductor or starts one is imported then: the first paint does not wait for it.
+if TYPE_CHECKING:
     from navigator.engine.following import ConductorClient
 
 

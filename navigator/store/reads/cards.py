@@ -443,6 +443,10 @@ class GlanceReads(CardReads):
         found = self._all("SELECT id, name, path FROM projects WHERE removed = 0 ORDER BY name, id")
         return [(row["id"], row["name"], row["path"]) for row in found]
 
+    def has_project(self, name: str) -> bool:
+        """Whether there is a project of that name, or was one."""
+        return bool(self._all("SELECT 1 FROM projects WHERE name = ?", name))
+
     def bases_waiting(self) -> list[tuple[int, str, str, str]]:
         """Of what waits for approval: the project's number and path, the base of its own, and the one that new work has."""
         found = self._all(
