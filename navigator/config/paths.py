@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,27 +38,46 @@ def is_folder(path: Path) -> bool:
 
 
 def config_path() -> Path:
-    """The settings file (it may be absent): `NAVIGATOR_CONFIG`, or `config.toml` in the user's folder."""
+    """The settings file (it may be absent): `NAVIGATOR_CONFIG`, or `config.toml` in the user's folder.
+
+    Raises:
+        ConfigError: the user has no home folder.
+    """
     named = os.environ.get(CONFIG_VARIABLE, "")
     if named:
         return typed_path(named)
-    import platformdirs
-
-    return platformdirs.user_config_path(_APP) / "config.toml"
+    return _user_folder("XDG_CONFIG_HOME", "~/.config") / "config.toml"
 
 
 def state_dir() -> Path:
     """The state folder: `NAVIGATOR_STATE`, or the user's state folder; made if absent, always 0700.
 
     Raises:
-        ConfigError: the path is no folder, belongs to another user, or is open to others and not empty.
+        ConfigError: the path is no folder, belongs to another user, or is open to others and not empty; the user has no
+            home folder.
     """
     named = os.environ.get(STATE_VARIABLE, "")
     if named:
         return private_folder(typed_path(named))
-    import platformdirs
+    return private_folder(_user_folder("XDG_STATE_HOME", "~/.local/state"))
 
-    return private_folder(platformdirs.user_state_path(_APP))
+
+def _user_folder(variable: str, usual: str) -> Path:
+    """Our folder in the one that a variable names, by an absolute path, else in the system's usual one. As platformdirs has it.
+
+    Sources: https://specifications.freedesktop.org/basedir/latest/, Apple's File System Programming Guide.
+
+    Raises:
+        ConfigError: neither HOME nor the list of users names a home folder.
+    """
+    parent = Path(os.environ.get(variable, ""))
+    if not parent.is_absolute():
+        parent = Path("~/Library/Application Support" if sys.platform == "darwin" else usual)
+    try:
+        return parent.expanduser() / _APP
+    except RuntimeError:
+        hint = f"Set HOME, or {CONFIG_VARIABLE} and {STATE_VARIABLE}."
+        raise ConfigError("This user has no home folder.", hint=hint) from None
 
 
 def private_folder(path: Path) -> Path:

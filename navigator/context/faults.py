@@ -21,8 +21,6 @@ MOST = 200
 """Faults of one file that are told; a file with more is none that its grammar reads."""
 
 _SHOWN = 40
-_SECOND_READER = {"javascript": "tsx"}
-"""Its grammar does not take `class` for an attribute in JSX, as Preact and Solid have it. TSX knows nearly all of JavaScript."""
 
 
 def faults(language: str, data: bytes) -> dict[str, Any]:
@@ -36,20 +34,12 @@ def faults(language: str, data: bytes) -> dict[str, Any]:
     if len(data) > PARSE_LIMIT:
         return {"faults": [], "bracket": None, "judged": False}
     lines = data.split(b"\n")
-    found = _find_faults(language, data, lines)
-    if found and language in _SECOND_READER:
-        found = min(found, _find_faults(_SECOND_READER[language], data, lines), key=len)
-    return {"faults": found, "bracket": first_odd(language, data), "judged": True}
-
-
-def _find_faults(language: str, data: bytes, lines: list[bytes]) -> list[list[Any]]:
     root = parser_of(language).parse(data).root_node
-    if not root.has_error:
-        return []
-    return [
+    found = [
         [*_position(node, lines), _fault_words(node, data), _line_text(lines, node.start_point[0])]
-        for node in islice(_broken(root), MOST)
+        for node in islice(_broken(root) if root.has_error else (), MOST)
     ]
+    return {"faults": found, "bracket": first_odd(language, data), "judged": True}
 
 
 def _broken(node: Node) -> Iterator[Node]:

@@ -90,7 +90,7 @@ def count_parts(words: Iterable[tuple[str, int]]) -> dict[str, int]:
     return counts
 
 
-VERSION = 2
+VERSION = 3
 """Part of every cache key: what is extracted changed with it."""
 
 PARSE_LIMIT = 400_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,22 @@ def test_defaults_follow_the_platform(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     assert state_dir() == tmp_path / "state" / "navigator"
     assert config_path() == tmp_path / "config" / "navigator" / "config.toml"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")  # does not count, says the specification
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    assert state_dir() == tmp_path / ".local" / "state" / "navigator"
+    assert config_path() == tmp_path / ".config" / "navigator" / "config.toml"
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert state_dir() == config_path().parent == tmp_path / "Library" / "Application Support" / "navigator"
+
+
+def test_a_user_without_a_home_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NAVIGATOR_STATE", "NAVIGATOR_CONFIG", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 2)  # of whom /etc/passwd knows nothing
+    for find in (state_dir, config_path):
+        with pytest.raises(ConfigError, match="no home folder"):
+            find()
 
 
 def test_relative_and_home_paths_become_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
