@@ -184,7 +184,7 @@ def test_functions_stay_short() -> None:
 
 
 BUDGETS = {
-    "journey": 5_245,
+    "journey": 5_250,
     "actions": 2_270,
     "engine": 2_020,
     "tui": 6_815,
@@ -317,13 +317,15 @@ def test_verbs_stay_few() -> None:
 
 
 def test_a_task_moves_in_one_file() -> None:
-    """Who wants to know how a task gets from one state to the next reads `journey/change.py`."""
+    """`journey/change.py` says when a task gets from one state to the next, `moves.py` how."""
     moving = {
         str(path.relative_to(ROOT / "navigator"))
         for path in (ROOT / "navigator").rglob("*.py")
         if re.search(r"\.set_task_state\(", path.read_text(encoding="utf-8"))
     }
-    assert moving == {"journey/change.py"}
+    assert moving == {"journey/moves.py"}
+    life = (ROOT / "navigator/journey/change.py").read_text(encoding="utf-8")
+    assert len(life[life.index("async def write(") :].splitlines()) <= 125, "two screens"
 
 
 def test_a_rehearsal_is_known_by_its_database_alone() -> None:

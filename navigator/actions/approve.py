@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from navigator.actions.base import ConfirmItem, Done, Question, Told, plural
 from navigator.actions.deciding import Decide, DecisionRow, not_waiting
-from navigator.journey import change
-from navigator.journey.change import open_variants, put_away_others
+from navigator.journey import moves
+from navigator.journey.variants import open_variants, put_away_others
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Landing, Project, Proposal, utc_now
 from navigator.model.states import DecisionKind, LandingState
@@ -96,7 +96,7 @@ class Approve(Decide):
         return tuple(item.key for item in to_confirm(on, unasked=self.unasked))
 
     def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
-        change.approve(tx, proposal.task_id)
+        moves.approve(tx, proposal.task_id)
         tx.set_landing(proposal.id, Landing(state=LandingState.PENDING, at=utc_now()))
         put_away_others(tx, proposal)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import AfterValidator
 
 from navigator.actions.base import Done, NoteField, Question, SubjectVerb, Told, Verb, done, plural, read_card
-from navigator.journey.change import reject, withdraw_approval
+from navigator.journey.moves import reject, withdraw_approval
 from navigator.model import patterns
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Decision, Model, Proposal, utc_now

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from navigator.actions.base import Done, Question, Told, Verb, done, plural, read_card
 from navigator.actions.conducting import swap_words
 from navigator.actions.deciding import Pinned, not_waiting, require_tree
-from navigator.journey import change
+from navigator.journey import moves
 from navigator.model.errors import ConfigError, Conflict, NavigatorError
 from navigator.model.models import Proposal
 from navigator.model.states import Escalation, Role, TaskState
@@ -83,7 +83,7 @@ class Escalate(Verb):
                 if task.state is TaskState.AWAITING_REVIEW:
                     tx.escalate_task(task.id, Escalation.NEXT)
                 else:
-                    change.escalate(tx, task, final=self.final)
+                    moves.escalate(tx, task, final=self.final)
                     rows[proposal.id]["again"] = True
         hint = "" if deps.conducting else "No conductor is running: `navigator run` starts one."
         return done(

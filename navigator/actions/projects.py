@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from navigator.actions.base import Done, Question, Told, Verb, done, plural
-from navigator.journey.change import cancel, withdraw_approval
+from navigator.journey.moves import cancel, withdraw_approval
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Project
 from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES, CheckOutcome, TaskState

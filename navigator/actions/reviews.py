@@ -10,7 +10,7 @@ from pydantic import model_validator
 from navigator.actions.base import Done, NoteField, Question, SubjectVerb, Told, Verb, done, plural
 from navigator.actions.deciding import TreePin, comment_text, place_of, require_tree, wrong_state
 from navigator.actions.tasks import TEXT_LIMIT
-from navigator.journey.change import put_away
+from navigator.journey.moves import put_away
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Finding, Proposal, Task
 from navigator.model.states import LOOP_TASK_STATES, ProposalState, TaskKind

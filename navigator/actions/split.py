@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from navigator.actions.base import Done, Question, SubjectVerb, Told, done, refusal_of
 from navigator.actions.deciding import TreePin, not_waiting, require_tree
-from navigator.journey import change
+from navigator.journey import moves
 from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import AppliedEdit, PolicyItem, Proposal, Task, Usage
@@ -127,7 +127,7 @@ class Split(SubjectVerb):
         if left.base != parent.base_commit:
             remember_part_base(tx, left.base, part.id)
         said = f"the rest of {parent.id}"
-        change.begin_with_checks(tx, task, f"{said}: {', '.join(left.chosen.labels)}")
+        moves.begin_with_checks(tx, task, f"{said}: {', '.join(left.chosen.labels)}")
         rest = _derived(tx, parent, task, left, said)
         labels = {"hunks": list(taken.chosen.labels), "rest": list(left.chosen.labels)}
         tx.event("proposal_split", parent.task_id, parent.id, {"part": part.id} | labels)
@@ -186,7 +186,7 @@ def add_part(tx: Transaction, parent: Proposal, built: Built, reason: str, title
     same = task.model_dump(include={"kind", "complexity", "priority", "files"})
     made = tx.add_task(task.project_id, task.text, origin=task.id, **same)
     tx.set_task_base(made.id, built.base)
-    change.begin_with_checks(tx, made, reason, built.note)
+    moves.begin_with_checks(tx, made, reason, built.note)
     return _derived(tx, parent, made, built, title)
 
 
@@ -236,10 +236,10 @@ def _edits(parent: Proposal, paths: Sequence[str]) -> tuple[AppliedEdit, ...]:
 
 async def check_now(deps: Dependencies, task_id: str) -> None:
     """Without a conductor, the checks run here."""
-    from navigator.journey.testing import check_part
+    from navigator.journey.change import check
 
     try:
-        await check_part(deps, task_id)
+        await check(deps, task_id)
     except NavigatorError as error:
         log.warning("%s could not be checked: %s", task_id, error)
-        deps.move(change.broke, deps.reader.task(task_id), f"It could not be checked: {error}")
+        deps.move(moves.broke, deps.reader.task(task_id), f"It could not be checked: {error}")

@@ -19,7 +19,8 @@ from navigator.actions.base import (
     refusal_of,
 )
 from navigator.actions.deciding import wrong_state
-from navigator.journey.change import cancel, put_away, variations
+from navigator.journey.moves import cancel, put_away
+from navigator.journey.variants import variations
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.json_text import MOST_FILES, MOST_VARIANTS
 from navigator.model.models import Model, Suggestion, Task, Variation
@@ -327,7 +328,7 @@ class NewTask(Model):
 
     @model_validator(mode="after")
     def _changes(self) -> Self:
-        if self.variants > 1 and (self.kind is TaskKind.SCAN or self.kind in REPORT_KINDS):
+        if self.variants > 1 and self.kind in REPORT_KINDS:
             raise ValueError(f"has variants, and a {self.kind.value} ends without a change to choose")
         return self
 

@@ -140,7 +140,7 @@ class AgentSettings(Section):
 
     def writes(self, kind: TaskKind) -> bool:
         """Whether it writes the changes of such tasks."""
-        return bool(self.command) and kind not in (*REPORT_KINDS, TaskKind.SCAN)
+        return bool(self.command) and kind not in REPORT_KINDS
 
 
 class GeneratorSettings(ServerSettings):

@@ -26,11 +26,10 @@ from navigator.engine.server import SocketServer
 from navigator.engine.summary import SessionSummary
 from navigator.engine.swapping import Ahead
 from navigator.exam.queue import ExamQueue, keep_preparing
-from navigator.journey.change import broke
+from navigator.journey.change import check, read_last, review, write
 from navigator.journey.dependencies import Dependencies
+from navigator.journey.moves import broke
 from navigator.journey.recovery import Storage, recover
-from navigator.journey.review import review
-from navigator.journey.write import check, write
 from navigator.model import snapshot as acts
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event
@@ -220,7 +219,7 @@ class Conductor:
             case acts.AskExam(item_id):
                 self._ask_exam(item_id)
             case acts.FinalReview(task_id):
-                self._work(task_id, Role.FINAL, review(deps, task_id, Role.FINAL))
+                self._work(task_id, Role.FINAL, read_last(deps, task_id))
             case acts.Land(task_id):
                 from navigator.journey.land import land
 

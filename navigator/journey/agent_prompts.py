@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 
-from navigator.journey.change import proposal_of_round
 from navigator.journey.dependencies import Dependencies
+from navigator.journey.moves import proposal_of_round
 from navigator.journey.prompts.assemble import Elsewhere, elsewhere_blocks, task_block
 from navigator.journey.prompts.blocks import KeyRing, data_block
 from navigator.journey.prompts.material import Ground, findings_block, worth_sending

@@ -23,7 +23,7 @@ from navigator.agents.session import AgentPlace, AgentSession, PromptTurn, limit
 from navigator.client.errors import ServingError
 from navigator.git.diffs import ABSENT
 from navigator.git.private import FileChange, PathRefused
-from navigator.journey import change
+from navigator.journey import moves
 from navigator.journey.agent_prompts import again, first
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.drafting import (
@@ -40,16 +40,14 @@ from navigator.journey.drafting import (
 from navigator.journey.prompts.assemble import Elsewhere
 from navigator.journey.prompts.material import Ground, settle
 from navigator.journey.testing import TESTS_FAILED
+from navigator.journey.write import begin
 from navigator.model import patterns
-from navigator.model.errors import NavigatorError
 from navigator.model.models import AppliedEdit, Task
 from navigator.model.records import AgentTurn
 from navigator.model.states import EITHER_KINDS, EditCode, Role, Rung, TaskState
 from navigator.model.text import safe_line
 from navigator.sandbox.probe import probe
 from navigator.sandbox.suite import prepare
-from navigator.store.database import require_space
-from navigator.store.errors import StoreError
 
 REPAIRS = 2
 """Prompts after the first in one run, for a change that cannot be taken."""
@@ -71,19 +69,13 @@ async def write_with_agent(deps: Dependencies, task: Task) -> None:
     """
     known = _last(deps, task)
     judged = known is not None and known.outcome == "ok"
-    if not judged:
-        if task.state is TaskState.CHECKING:
-            deps.move(change.write_later, task, "an agent's run was interrupted")
-            return
-        deps.move(change.start_writing, task)
-    try:
-        ground, elsewhere = await settle(deps, task)
-    except StoreError:
-        raise
-    except NavigatorError as error:
-        require_space(deps.paths.root)
-        deps.move(change.give_up, task, f"{error}")
+    if task.state is TaskState.CHECKING and not judged:
+        deps.move(moves.write_later, task, "an agent's run was interrupted")
         return
+    found = await begin(deps, task, settle(deps, task))
+    if found is None:
+        return
+    ground, elsewhere = found
     if known is not None and judged:
         await _propose(deps, ground, known)
         return
@@ -113,22 +105,22 @@ async def _work(
             if turn.outcome == "failed"
         ]
         if len(failed) < DEATHS and not error.final:
-            deps.move(change.write_later, task, error.message)
+            deps.move(moves.write_later, task, error.message)
         else:
-            deps.move(change.give_up, task, error.message)
+            deps.move(moves.give_up, task, error.message)
         return
     except ServingError as error:
-        deps.move(change.write_later, task, str(error))
+        deps.move(moves.write_later, task, str(error))
         raise
     if isinstance(result, NotApplied):
-        deps.move(change.give_up, task, f"The agent's change cannot be taken: {result.problems[0]}")
+        deps.move(moves.give_up, task, f"The agent's change cannot be taken: {result.problems[0]}")
         return
     if isinstance(result, str):
-        deps.move(change.keep_report, task, result)
+        deps.move(moves.keep_report, task, result)
         return
     last = _last(deps, task)
     assert last is not None
-    deps.move(change.apply_answer, task)
+    deps.move(moves.apply_answer, task)
     await act_on(deps, ground, result, way=way_of(last), who="agent")
 
 
@@ -140,11 +132,11 @@ def way_of(turn: AgentTurn) -> str:
 async def _propose(deps: Dependencies, ground: Ground, turn: AgentTurn) -> None:
     """Make the proposal of a turn whose result was stored, and that an interruption left at that."""
     made = await asyncio.to_thread(_from_tree, ground, turn)
-    deps.move(change.apply_answer, ground.task)
+    deps.move(moves.apply_answer, ground.task)
     if isinstance(made, Draft):
         await propose(deps, ground, made, way=way_of(turn))
     else:
-        deps.move(change.give_up, ground.task, f"The agent's change cannot be taken: {made.problems[0]}")
+        deps.move(moves.give_up, ground.task, f"The agent's change cannot be taken: {made.problems[0]}")
 
 
 def _from_tree(ground: Ground, turn: AgentTurn) -> Draft | NotApplied:

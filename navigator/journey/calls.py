@@ -11,7 +11,7 @@ from typing import Any
 from navigator.client.client import ChatRequest
 from navigator.client.errors import CutByLength, Refused, ServingError, Unreachable
 from navigator.config.settings import ServerSettings
-from navigator.journey import change
+from navigator.journey import moves
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.reviewing.answer import said_by
 from navigator.model.models import Task
@@ -44,7 +44,6 @@ async def call_model(
     max_tokens: int,
     schema: dict[str, Any] | None = None,
     seq: int = 0,
-    thinking: bool | None = None,
     temperature: float | None = None,
     exam_item: int | None = None,
     shows: str = "",
@@ -55,7 +54,7 @@ async def call_model(
 
     Args:
         seq: tells apart the calls of one purpose in a round, so that only asking the same thing again counts as a repeat.
-        thinking, temperature: None is as the settings say.
+        temperature: None is as the settings say.
         exam_item: what it is about where that is no task; its progress is not told.
         shows: names what the prompt shows. An answer to the same that was kept before a crash is given again; "" asks again.
 
@@ -80,7 +79,7 @@ async def call_model(
         )
     about = task.id or f"exam item {exam_item}"
     server = deps.settings.server(role)
-    request = chat_request(server, messages, max_tokens, schema, thinking, temperature)
+    request = chat_request(server, messages, max_tokens, schema, temperature)
     live = {"task": task.id, "role": role.value, "purpose": purpose}
 
     def tell(chars: int) -> None:
@@ -135,17 +134,16 @@ def chat_request(
     messages: Sequence[Message],
     max_tokens: int,
     schema: dict[str, Any] | None = None,
-    thinking: bool | None = None,
     temperature: float | None = None,
 ) -> ChatRequest:
-    """A request with the server's own sampling settings; `thinking` and `temperature` None are as they say."""
+    """A request with the server's own sampling settings; `temperature` None is as they say."""
     return ChatRequest(
         messages=list(messages),
         max_tokens=max_tokens,
         temperature=server.temperature if temperature is None else temperature,
         top_p=server.top_p,
         schema=schema,
-        thinking=server.thinking if thinking is None else thinking,
+        thinking=server.thinking,
         extra=server.extra_body,
         top_logprobs=TOP_LOGPROBS if getattr(server, "logprobs", False) else 0,
     )
@@ -200,12 +198,12 @@ async def ask(
             seq=deps.reader.answers_refused(*place, writer) + looked,
         )
     except CutByLength:
-        deps.move(change.give_up, task, f"The answer did not end within max_tokens = {server.max_tokens}.")
+        deps.move(moves.give_up, task, f"The answer did not end within max_tokens = {server.max_tokens}.")
         return None
     except ServingError as error:
         if is_tasks_fault(deps, task, error, writer):
-            deps.move(change.give_up, task, str(error))
+            deps.move(moves.give_up, task, str(error))
             return None
-        deps.move(change.write_later, task, str(error))
+        deps.move(moves.write_later, task, str(error))
         raise
     return answer.text

@@ -1,308 +1,162 @@
-"""The life of a task: every move from one state to the next, in the order in which a change makes them.
+"""The whole life of a change, in the order in which it is lived: from the first prompt to the developer's decision.
 
-Between two moves a stage works: `write`, `testing`, `review`, `proving`, `land`. It stores what it made and moves the task in
-one transaction, so a crash leaves each task at a move, and the store holds what its stage needs to go on. What the developer
-decides is a move, too. `TASK_TRANSITIONS` says which moves are possible; no other file makes one.
+The conductor calls one of these functions when the scheduler has room for it. Each does what takes long, then keeps what came of
+it and moves the task on (`moves`), in one transaction: a crash leaves a task between two of them. What is in the store already is
+not done again: an answer is judged and not asked for, a review is not read twice. Once the developer has approved,
+`land.land` brings the proposal to its branch.
+
+All raise ServingError where the server did not answer, and the task is back where it was; StoreError where nothing can be written
+down, and NavigatorError where the private repository cannot be read.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from navigator.model.models import Proposal, Review, Task, Variation
-from navigator.model.states import (
-    CANCELLABLE_TASK_STATES,
-    TASK_TRANSITIONS,
-    EditCode,
-    Escalation,
-    ProposalState,
-    Role,
-    TaskState,
-    Verdict,
+from navigator.client.errors import ServingError
+from navigator.journey import moves
+from navigator.journey.dependencies import Dependencies
+from navigator.journey.drafting import NotApplied, act_on
+from navigator.journey.prompts.material import gather
+from navigator.journey.reproducing import ask_tests
+from navigator.journey.review import is_careful, keep_review, read_proposal
+from navigator.journey.testing import PARSE, gates_of, judge_failing, repairable, run_tests, tests_of
+from navigator.journey.write import (
+    agent_writes,
+    answered,
+    applied,
+    begin,
+    is_report,
+    repaired,
+    report,
+    way_of,
 )
-from navigator.sheet.marks import careful_paths
+from navigator.model.models import Proposal, Review, Task
+from navigator.model.states import REPORT_KINDS, Escalation, Role, TaskState, Verdict
 
 if TYPE_CHECKING:
     from navigator.config.settings import Settings
-    from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
 
-# Write: a model or an agent answers, and the answer is applied.
 
+async def write(deps: Dependencies, task_id: str) -> None:
+    """The first proposal, or a revision: the writer is asked until its answer applies, or until it has no repair left."""
+    task = deps.reader.task(task_id)
+    if agent_writes(deps, task):
+        from navigator.journey.agent_write import write_with_agent
 
-def start_writing(tx: Transaction, task: Task, reason: str = "") -> None:
-    """The writer is asked, for the round's first answer or for a repair."""
-    if tx.read.task(task.id).state is not TaskState.GENERATING:
-        tx.set_task_state(task.id, TaskState.GENERATING, reason=reason)
-
-
-def apply_answer(tx: Transaction, task: Task) -> None:
-    """The answer is stored; it is applied, and its checks run."""
-    if tx.read.task(task.id).state is not TaskState.CHECKING:
-        tx.set_task_state(task.id, TaskState.CHECKING)
-
-
-def write_later(tx: Transaction, task: Task, reason: str) -> None:
-    """No answer came: back to where the round began."""
-    tx.set_task_state(task.id, TaskState.QUEUED if task.round == 0 else TaskState.REVISING, reason=reason)
-
-
-def give_up(tx: Transaction, task: Task, reason: str) -> None:
-    """In round 0 the task fails; a revision that cannot be made leaves the last proposal to the developer.
-
-    A repair of failing tests that cannot be made leaves the round's proposal to the reviewer, as it is.
-    """
-    if review_as_is(tx, task, f"The failing tests were not fixed. {reason}"):
+        await write_with_agent(deps, task)
         return
-    if task.round == 0:
-        tx.set_task_state(task.id, TaskState.FAILED, reason=reason)
+    material = await begin(deps, task, gather(deps, task, deps.writer_of(task)))
+    if material is None:
+        return
+    if task.kind in REPORT_KINDS:
+        await report(deps, material)
+        return
+    answer = await answered(deps, material)
+    if answer is not None and is_report(material, answer):
+        deps.move(moves.keep_report, task, answer)
+        return
+    while answer is not None:
+        made = await applied(deps, material, answer)
+        if not isinstance(made, NotApplied):
+            await act_on(deps, material, made, way=way_of(material), who=material.writer.value)
+            return
+        answer = await repaired(deps, material, answer, made)
+
+
+async def check(deps: Dependencies, task_id: str) -> None:
+    """What needs no model. Of a part, and of a change that exists, nobody has to write anything: their life begins here."""
+    task = deps.reader.task(task_id)
+    made = moves.proposal_of_round(deps.reader, task)
+    if task.state is not TaskState.CHECKING:
+        return  # cancelled in the meantime
+    if made is None:
+        await write(deps, task_id)  # an interruption left an answer that was not judged
+    elif made.parent:
+        checks = await gates_of(deps, made) + await run_tests(deps, task, made)
+        with deps.store.transaction() as tx:
+            tx.set_checks(made.id, checks)
+            moves.to_developer(tx, task)
+    elif made.review is not None:
+        await prove(deps, task, made)
+    elif task.ref:
+        checks = await gates_of(deps, made)  # its tests are its author's business
+        with deps.store.transaction() as tx:
+            tx.set_checks(made.id, [check for check in checks if check.name == PARSE])
+            moves.ask_review(tx, task)
+    elif tests_of(made) is None:
+        await try_out(deps, task, made)
     else:
-        to_developer(tx, task, f"Revision {task.round} could not be made. {reason}")
+        await write(deps, task_id)
 
 
-def keep_report(tx: Transaction, task: Task, text: str, reason: str = "report") -> None:
-    """The answer is a report, for the developer to read."""
-    tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, report=text.strip(), reason=reason)
+async def try_out(deps: Dependencies, task: Task, made: Proposal) -> None:
+    """The project's tests run. A failure that is not the base's goes back to the writer, as long as it is loaded and has a
+    repair left; a repair is no round. Else the reviewer sees it."""
+    checks = (*made.checks, *await run_tests(deps, task, made))
+    answer = repairable(deps, task, made, checks)
+    with deps.store.transaction() as tx:
+        tx.set_checks(made.id, checks)
+        if answer is not None:
+            judge_failing(tx, task, answer)
+            moves.start_writing(tx, task, "tests fail: a repair is due")
+        else:
+            moves.ask_review(tx, task)
 
 
-def change_nothing(tx: Transaction, task: Task, writer: Role, reason: str) -> None:
-    """No change is an answer: in round 0 to the task, later to the reviewer, whose proposal stays open."""
-    who = "No change is needed" if task.round == 0 else f"The {writer.value} keeps its change"
-    tx.event("no_change", task_id=task.id, data={"code": EditCode.NO_OP.value, "round": task.round})
-    to_developer(tx, task, f"{who}: {reason}")
+async def review(deps: Dependencies, task_id: str) -> None:
+    """The reviewer reads it. A finding that a test can prove gets one, asked for in the same conversation."""
+    task, made = deps.reader.task(task_id), deps.reader.open_proposal(task_id)
+    deps.move(moves.start_review, task)
+    try:
+        read = await read_proposal(deps, task, made)
+        if not read.kept:
+            with deps.store.transaction() as tx:
+                found = keep_review(tx, deps, made, read)
+                if not read.tests:
+                    after_review(tx, deps.settings, task, found)
+                    return
+        await ask_tests(deps, task, made, read.talks)
+    except ServingError as error:
+        deps.move(moves.ask_review, task, str(error))
+        raise
+    deps.move(moves.test_findings, task)
 
 
-# Check: the project's tests run on the proposal. What nobody has to write begins here: a part of one, a change that exists.
+async def prove(deps: Dependencies, task: Task, made: Proposal) -> None:
+    """The tests of the findings run, on the CPU alone; only then does the verdict count."""
+    from navigator.journey.proving import run_pending, settled
+
+    await run_pending(deps, task, made)
+    with deps.store.transaction() as tx:
+        after_review(tx, deps.settings, task, settled(tx, deps, task, made))
 
 
-def begin_with_checks(tx: Transaction, task: Task, reason: str = "", note: str | None = None) -> None:
-    """The change is there; its checks run."""
-    tx.set_task_state(task.id, TaskState.CHECKING, reason=reason, note=note)
-
-
-def ask_review(tx: Transaction, task: Task, reason: str = "") -> None:
-    """It waits for the reviewer: its checks have run, or the reviewer did not answer."""
-    tx.set_task_state(task.id, TaskState.AWAITING_REVIEW, reason=reason)
-
-
-def review_as_is(tx: Transaction, task: Task, reason: str) -> bool:
-    """After a failed repair the proposal that it was to fix goes to the reviewer, with its failing tests; False without one."""
-    if proposal_of_round(tx.read, task) is None:
-        return False
-    apply_answer(tx, task)
-    ask_review(tx, task, reason)
-    return True
-
-
-def proposal_of_round(reader: Reader, task: Task) -> Proposal | None:
-    """The open proposal of the task's present round; None where no answer of it applied yet."""
-    found = [
-        proposal
-        for proposal in reader.proposals({ProposalState.OPEN}, task_id=task.id)
-        if (proposal.attempt, proposal.round) == (task.attempt, task.round)
-    ]
-    return found[-1] if found else None
-
-
-# Review: read by the reviewer; where findings have tests, these are run before the verdict counts.
-
-
-def start_review(tx: Transaction, task: Task) -> None:
-    """The reviewer is asked."""
-    tx.set_task_state(task.id, TaskState.REVIEWING)
-
-
-def test_findings(tx: Transaction, task: Task) -> None:
-    """The review is stored; the tests of its findings run."""
-    tx.set_task_state(task.id, TaskState.CHECKING, reason="the tests of its findings are run")
-
-
-def follow_verdict(tx: Transaction, settings: Settings, task: Task, review: Review) -> None:
+def after_review(tx: Transaction, settings: Settings, task: Task, found: Review) -> None:
     """To the next revision, to the final model, or to the developer; after a second reading always to the developer."""
+    revise = found.verdict is Verdict.REVISE and not found.advice and not task.ref
     if task.escalated is Escalation.AGAIN:
-        to_developer(tx, task)
-        return
-    revise = review.verdict is Verdict.REVISE and not review.advice and not task.ref
-    if revise and task.round < settings.batch.revisions:
-        tx.set_task_state(task.id, TaskState.REVISING, round=task.round + 1, escalated=Escalation.NONE)
+        moves.to_developer(tx, task)
+    elif revise and task.round < settings.batch.revisions:
+        moves.revise(tx, task)
     elif settings.final.enabled:
-        tx.set_task_state(task.id, TaskState.FINAL_REVIEW, escalated=Escalation.NONE)
-    elif _careful(tx.read, settings, task):
-        escalate(tx, task, final=True)
+        moves.ask_final(tx, task)
+    elif is_careful(tx.read, settings, task):
+        moves.escalate(tx, task, final=True)
     else:
-        to_developer(tx, task)
+        moves.to_developer(tx, task)
 
 
-def _careful(reader: Reader, settings: Settings, task: Task) -> bool:
-    """Whether it is escalated to the final model without being asked: it touches a careful path, and may leave this machine."""
-    proposal = proposal_of_round(reader, task)
-    return bool(
-        settings.final.configured
-        and reader.project(task.project_id).escalate
-        and proposal is not None
-        and careful_paths(proposal)
-    )
-
-
-def after_final(tx: Transaction, task: Task, reason: str = "") -> None:
-    """The final model has read it, or cannot: to the developer, who may have taken it back already."""
-    if tx.read.task(task.id).state is TaskState.FINAL_REVIEW:
-        to_developer(tx, task, reason)
-
-
-# Decide: the developer.
-
-
-def to_developer(tx: Transaction, task: Task, reason: str = "") -> None:
-    """It waits for the developer's decision."""
-    tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, reason=reason)
-
-
-def escalate(tx: Transaction, task: Task, *, final: bool) -> None:
-    """The developer wants another reading first: the reviewer's again, or the final model's."""
-    to = TaskState.FINAL_REVIEW if final else TaskState.AWAITING_REVIEW
-    tx.set_task_state(task.id, to, escalated=Escalation.AGAIN)
-
-
-def reject(tx: Transaction, task_id: str, note: str) -> None:
-    """The proposal is not wanted; a retry writes another one."""
-    tx.set_task_state(task_id, TaskState.REJECTED, reason=note)
-
-
-def put_away(tx: Transaction, task: Task, reason: str) -> None:
-    """There is nothing left to decide."""
-    tx.set_task_state(task.id, TaskState.DONE, reason=reason)
-
-
-def cancel(tx: Transaction, task_id: str, reason: str) -> None:
-    """Nothing more is done."""
-    tx.set_task_state(task_id, TaskState.CANCELLED, reason=reason)
-
-
-def approve(tx: Transaction, task_id: str) -> None:
-    """The proposal is to land; approved again, it tries once more."""
-    if tx.read.task(task_id).state is not TaskState.APPROVED:
-        tx.set_task_state(task_id, TaskState.APPROVED)
-
-
-def withdraw_approval(tx: Transaction, proposal_id: str, task: Task) -> None:
-    """The developer takes an approval back before it landed."""
-    tx.set_proposal_state(proposal_id, ProposalState.OPEN)
-    to_developer(tx, task)
-
-
-# Land: the approved tree reaches a branch.
-
-
-def landed(tx: Transaction, task_id: str) -> None:
-    """Its commit is on the branch."""
-    tx.set_task_state(task_id, TaskState.LANDED)
-
-
-def base_moved(tx: Transaction, task_id: str, reason: str, note: str) -> None:
-    """The branch has other changes in the same places: a new attempt is due."""
-    tx.set_task_state(task_id, TaskState.STALE, reason=reason, note=note)
-
-
-def undone(tx: Transaction, task_id: str) -> None:
-    """The landing was taken back."""
-    tx.set_task_state(task_id, TaskState.UNDONE)
-
-
-# What goes wrong.
-
-
-def take_back(tx: Transaction, task: Task) -> bool:
-    """After an interruption: a task that a stage held goes to where one can take it up again; whether it was held.
-
-    One in `checking` stays: its answer is stored, and its checks run again.
-    """
-    why = "taken back after an interruption"
-    if task.state is TaskState.GENERATING:
-        write_later(tx, task, why)
-    elif task.state is TaskState.REVIEWING:
-        ask_review(tx, task, why)
-    else:
-        return False
-    return True
-
-
-def broke(tx: Transaction, task: Task, reason: str) -> bool:
-    """A stage failed in a way that nobody expected: failed, or before the developer; False where its state allows neither."""
-    for target in (TaskState.FAILED, TaskState.AWAITING_APPROVAL, TaskState.CANCELLED):
-        if target in TASK_TRANSITIONS[task.state]:
-            tx.set_task_state(task.id, target, reason=reason)
-            return True
-    return False
-
-
-# Variants of one task: how they differ, and what is not kept any more because another one is the same or was chosen.
-
-
-PUT_AWAY = frozenset({TaskState.CANCELLED, TaskState.FAILED, TaskState.STALE})
-
-HOTTEST, COOLEST = 1.0, 0.2
-
-
-def variations(number: int, temperature: float) -> list[Variation]:
-    """`number` ways to write one task: the first as the settings say, so that figures about first proposals count the same
-    work as without variants; the others spread evenly from the writer's `temperature` to 1.0, or to 0.2 where it is hot."""
-    end = HOTTEST if temperature <= (HOTTEST + COOLEST) / 2 else COOLEST
-    step = (end - temperature) / max(1, number - 1)
-    return [
-        Variation(),
-        *(Variation(temperature=round(temperature + step * place, 2)) for place in range(1, number)),
-    ]
-
-
-def open_variants(reader: Reader, first: str, *, besides: str) -> list[Task]:
-    """The other variants of a task that have not ended: under way, or waiting for the developer."""
-    if not first:
-        return []
-    return [
-        task
-        for task in reader.variants(first)
-        if task.id != besides and task.state in CANCELLABLE_TASK_STATES - PUT_AWAY
-    ]
-
-
-def put_away_others(tx: Transaction, approved: Proposal) -> None:
-    """End the variants that were not chosen, with the reason; what comes after one of them now comes after the chosen one."""
-    if not approved.variant_of:
-        return
-    for task in open_variants(tx.read, approved.variant_of, besides=approved.task_id):
-        cancel(tx, task.id, f"put away: {approved.id}, another variant of the task, was approved")
-    for task in tx.read.variants(approved.variant_of):
-        if task.id != approved.task_id:
-            _pass_on(tx, task.id, approved.task_id)
-
-
-def _pass_on(tx: Transaction, ended: str, to: str) -> None:
-    """Have the tasks that come after a variant that ended come after another one."""
-    for behind in tx.read.successors(ended):
-        tx.link_task(behind, [to if one == ended else one for one in tx.read.task(behind).after])
-
-
-def put_away_as_same(tx: Transaction, task: Task, made: Proposal) -> bool:
-    """End a variant whose first proposal is another one's change to the letter: it need not be reviewed twice.
-
-    Of the two the earlier in number is kept, which may be the one that counts in the revise rate, unless the other was read.
-    So it does not matter which was written first.
-
-    Returns:
-        Whether it was `task` that ended.
-    """
-    if task.round:
-        return False
-    for other in open_variants(tx.read, task.variant_of, besides=task.id):
-        for proposal in tx.read.proposals({ProposalState.OPEN}, task_id=other.id):
-            if (proposal.base_commit, proposal.tree) != (made.base_commit, made.tree):
-                continue
-            goes, stays = (
-                (other, task) if task.variant < other.variant and not proposal.review else (task, other)
-            )
-            cancel(tx, goes.id, f"put away: the same change as variant {stays.variant}, {stays.id}")
-            _pass_on(tx, goes.id, stays.id)
-            if goes is task:
-                return True
-    return False
+async def read_last(deps: Dependencies, task_id: str) -> None:
+    """The final model reads it, where there is one. What was escalated goes back to the developer without its answer, too."""
+    task, made = deps.reader.task(task_id), deps.reader.open_proposal(task_id)
+    try:
+        read = await read_proposal(deps, task, made, Role.FINAL)
+    except ServingError as error:
+        if task.escalated:
+            deps.move(moves.after_final, task, f"The final model did not answer: {error}")
+        raise
+    with deps.store.transaction() as tx:
+        keep_review(tx, deps, made, read)
+        moves.after_final(tx, task)

@@ -216,7 +216,7 @@ class Dependencies(Prompting):
     def move(
         self, make: Callable[Concatenate[Transaction, _P], _T], *args: _P.args, **named: _P.kwargs
     ) -> _T:
-        """Make one of the moves in `journey.change`, in a transaction of its own."""
+        """Make one of the moves in `journey.moves`, in a transaction of its own."""
         with self.store.transaction() as tx:
             return make(tx, *args, **named)
 

@@ -15,12 +15,12 @@ from navigator.edits.parser import parse_answer
 from navigator.edits.paths import EditProblem
 from navigator.git.private import FileChange
 from navigator.git.source import TreeSource
-from navigator.journey import change
-from navigator.journey.change import put_away_as_same
+from navigator.journey import moves
 from navigator.journey.checking import UNTESTED
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.material import Ground
 from navigator.journey.testing import keep
+from navigator.journey.variants import put_away_as_same
 from navigator.model.diff import FileDiff
 from navigator.model.models import AppliedEdit, CheckResult, PolicyItem, Proposal
 from navigator.model.states import CheckOutcome, EditCode, PolicyAction
@@ -160,8 +160,8 @@ async def act_on(deps: Dependencies, ground: Ground, made: Draft | NoChange, *, 
     """
     if isinstance(made, Draft):
         await propose(deps, ground, made, way=way)
-    elif not deps.move(change.review_as_is, ground.task, f"The {who} keeps its change: {made.reason}"):
-        deps.move(change.change_nothing, ground.task, ground.writer, made.reason)
+    elif not deps.move(moves.review_as_is, ground.task, f"The {who} keeps its change: {made.reason}"):
+        deps.move(moves.change_nothing, ground.task, ground.writer, made.reason)
 
 
 async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str) -> None:
@@ -176,7 +176,7 @@ async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str) 
         task.round - 1,
         made.tree,
     ):
-        deps.move(change.change_nothing, task, ground.writer, "its answer changes nothing.")
+        deps.move(moves.change_nothing, task, ground.writer, "its answer changes nothing.")
         return
     cost = deps.reader.round_cost(task.id, task.attempt, task.round, ground.writer)
     proposal = Proposal(
@@ -209,7 +209,7 @@ async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str) 
         added = tx.add_proposal(proposal)
         if not ground.source.project.check.strip():
             tx.set_checks(added.id, (*made.checks, UNTESTED))
-            change.ask_review(tx, task)
+            moves.ask_review(tx, task)
         # Else it stays in `checking`: its tests run apart from this stage, which holds the writer's place.
 
 

@@ -15,8 +15,8 @@ from navigator.git.existing import Existing, Listed, commit_changes, held_commit
 from navigator.git.facts import RepoFacts, read_facts, resolve_base
 from navigator.git.private import LineCounts, PrivateRepo
 from navigator.git.source import learn_withheld
-from navigator.journey.change import begin_with_checks
 from navigator.journey.dependencies import Dependencies, at_home
+from navigator.journey.moves import begin_with_checks
 from navigator.model import patterns
 from navigator.model.models import EXISTING, AppliedEdit, Project, Proposal, Task
 from navigator.model.states import Role, Rung, TaskState

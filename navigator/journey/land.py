@@ -17,7 +17,7 @@ from functools import partial
 from typing import ClassVar, TypeVar
 
 from navigator.git.facts import read_facts
-from navigator.journey import change
+from navigator.journey import moves
 from navigator.journey.checking import run_checks
 from navigator.journey.dependencies import Dependencies, at_home
 from navigator.landing.checkout import holds_lock
@@ -94,7 +94,7 @@ async def _land(deps: Dependencies, task: Task, proposal: Proposal, sound: str) 
         _require_parent_landed(deps, proposal)
         plan = await asyncio.to_thread(_prepare, deps, task, proposal)
     except StaleBase as error:
-        return _stale(deps, task, proposal, str(error))
+        return _refuse(deps, proposal, str(error), stale=task)
     except NavigatorError as error:
         return _refuse(deps, proposal, str(error))
     if plan.tree != sound and _tests_are_due(deps, proposal, plan):
@@ -105,7 +105,7 @@ async def _land(deps: Dependencies, task: Task, proposal: Proposal, sound: str) 
         await _to_the_end(partial(execute_landing, plan))
     except StaleBase as error:
         _close(deps, entry, "stale")
-        return _stale(deps, task, proposal, str(error))
+        return _refuse(deps, proposal, str(error), stale=task)
     except LandingRefused as error:
         _close(deps, entry, "refused")
         return _refuse(deps, proposal, str(error))
@@ -280,22 +280,17 @@ def _landed(deps: Dependencies, task: Task, proposal: Proposal, plan: LandingPla
     with deps.store.transaction() as tx:
         tx.journal_close(entry, "landed")
         tx.set_landing(proposal.id, landing)
-        change.landed(tx, task.id)
+        moves.landed(tx, task.id)
     return landing
 
 
-def _refuse(deps: Dependencies, proposal: Proposal, reason: str) -> Landing:
+def _refuse(deps: Dependencies, proposal: Proposal, reason: str, *, stale: Task | None = None) -> Landing:
+    """Keep why it does not land; `stale` is its task where that needs a new attempt."""
     landing = Landing(state=LandingState.REFUSED, reason=reason, at=utc_now())
     with deps.store.transaction() as tx:
         tx.set_landing(proposal.id, landing)
-    return landing
-
-
-def _stale(deps: Dependencies, task: Task, proposal: Proposal, reason: str) -> Landing:
-    landing = Landing(state=LandingState.REFUSED, reason=reason, at=utc_now())
-    with deps.store.transaction() as tx:
-        tx.set_landing(proposal.id, landing)
-        change.base_moved(tx, task.id, reason, note_after_part(tx.read, task))
+        if stale is not None:
+            moves.base_moved(tx, stale.id, reason, note_after_part(tx.read, stale))
     return landing
 
 
@@ -353,7 +348,7 @@ def _undone(deps: Dependencies, proposal: Proposal, plan: LandingPlan, entry: in
     with deps.store.transaction() as tx:
         tx.journal_close(entry, "undone")
         tx.set_landing(proposal.id, undone)
-        change.undone(tx, proposal.task_id)
+        moves.undone(tx, proposal.task_id)
     return undone
 
 

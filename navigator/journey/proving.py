@@ -1,4 +1,4 @@
-"""The tests of findings, run: on the base and on the proposal, twice each; then the verdict, and where the task goes.
+"""The tests of findings, run: on the base and on the proposal, twice each; then the verdict.
 
 CPU alone: the reviewer may be swapped out meanwhile. A run that is cut off is made again; nothing is asked of a model here.
 """
@@ -10,17 +10,16 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from navigator.git.diffs import decode_lines
 from navigator.git.source import TreeSource, learn_withheld
-from navigator.journey.change import follow_verdict
 from navigator.journey.checking import FINDING_TESTS, CheckSetup, cancellable, check_setup
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.reproducing import file_reader
 from navigator.journey.reviewing.grounding import derive_verdict
 from navigator.journey.subject import held_of
-from navigator.model.models import CheckResult, Proposal, Reproduction, Task
+from navigator.model.models import CheckResult, Proposal, Reproduction, Review, Task
 from navigator.model.states import REPRODUCED, CheckOutcome, ReproductionOutcome, RevisedOutcome
 from navigator.model.text import safe_line
 from navigator.process.bounded import WorkerLost, run_bounded
@@ -41,6 +40,9 @@ from navigator.sandbox.spec import SandboxSpec
 from navigator.sandbox.suite import prepare
 from navigator.store.reads.statistics import HeldTest
 
+if TYPE_CHECKING:
+    from navigator.store.writes.writer import Transaction
+
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
@@ -48,23 +50,27 @@ _T = TypeVar("_T")
 _PENDING, _COULD_NOT = ReproductionOutcome.PENDING, ReproductionOutcome.COULD_NOT_RUN
 
 
-async def settle(deps: Dependencies, task: Task, proposal: Proposal) -> None:
-    """Run what is pending, derive the verdict, move the task on from `checking`. The proposal has its review."""
+async def run_pending(deps: Dependencies, task: Task, proposal: Proposal) -> None:
+    """Run the tests of a review's findings that were not run yet; each outcome is kept as it comes."""
     held = held_of(deps, task, proposal)
     due = [one for one in held if one.reproduction.outcome is _PENDING]
     if due:
         deps.on_live({"task": task.id, "checking": task.project})
         bench = await _bench(deps, task, proposal)
         await asyncio.gather(*(_prove(deps, task, proposal, one, bench) for one in due))
-    review = deps.reader.proposal(proposal.id).review
+
+
+def settled(tx: Transaction, deps: Dependencies, task: Task, proposal: Proposal) -> Review:
+    """The review of a proposal, with the verdict that follows from its findings and their tests."""
+    review = tx.read.proposal(proposal.id).review
     assert review is not None
+    held = held_of(deps, task, proposal)
+    if not held:
+        return review
     block_on = deps.settings.review.block_on
-    with deps.store.transaction() as tx:
-        if held:
-            verdict = derive_verdict(review.findings, block_on)
-            tx.settle_review(proposal.id, held[0].review_id, verdict, review.findings, block_on)
-            review = review.model_copy(update={"verdict": verdict})
-        follow_verdict(tx, deps.settings, task, review)
+    verdict = derive_verdict(review.findings, block_on)
+    tx.settle_review(proposal.id, held[0].review_id, verdict, review.findings, block_on)
+    return review.model_copy(update={"verdict": verdict})
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from navigator.journey.change import take_back
 from navigator.journey.checking import SCRATCH
 from navigator.journey.dependencies import Dependencies
+from navigator.journey.moves import take_back
 from navigator.model.states import TaskState
 from navigator.sandbox.suite import sweep
 from navigator.store.database import free_bytes, is_low

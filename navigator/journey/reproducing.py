@@ -24,6 +24,7 @@ from navigator.journey.prompts.blocks import data_block, finding_row
 from navigator.journey.reviewing.grounding import weighs
 from navigator.journey.reviewing.join import Talk, is_again
 from navigator.journey.reviewing.prompt import OVERHEAD, Reading
+from navigator.journey.subject import held_of
 from navigator.model import patterns
 from navigator.model.models import Finding, Project, Proposal, Reproduction, Review, Task
 from navigator.model.states import ReproductionOutcome, Role, Severity, Verdict
@@ -70,14 +71,18 @@ def _pending(deps: Dependencies, review: Review, place: int, earlier: Sequence[H
     )
 
 
-async def ask_tests(
-    deps: Dependencies, task: Task, proposal: Proposal, held: Sequence[HeldTest], talks: Sequence[Talk]
-) -> None:
+def has_unasked(held: Sequence[HeldTest]) -> bool:
+    """Whether one of these tests is still to be asked for."""
+    return any(one.reproduction.outcome is _UNASKED for one in held)
+
+
+async def ask_tests(deps: Dependencies, task: Task, proposal: Proposal, talks: Sequence[Talk]) -> None:
     """Ask for each test that is not there yet, and keep what comes.
 
     Raises:
         ServingError: the reviewer did not answer; what it answered before is kept.
     """
+    held = held_of(deps, task, proposal)
     due = [one for one in held if one.reproduction.outcome is _UNASKED]
     if not due:
         return

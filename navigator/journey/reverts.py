@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
-from navigator.git.facts import NoCommit, NotARepository, RepoFacts, read_facts, require_same, resolve_base
+from navigator.git.facts import NoCommit, NotARepository, read_facts, require_same, resolve_base
 from navigator.git.reverts import LandedAs, Seen, look_for_reverts
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import NavigatorError
@@ -39,26 +39,17 @@ async def look_for(deps: Dependencies, project: Project) -> list[Fate]:
 
 def look_in(project: Project, landed: Sequence[LandedCommit]) -> list[Fate]:
     """What a project's repository says of its landed commits. Runs git: call it in a thread."""
+    wanted = [LandedAs(one.commit, one.found_as) for one in landed]
     try:
         facts = read_facts(project.path)
         require_same(facts, project)
-        fates = _look(project, facts, landed)
-    except NotARepository:
+        tip = resolve_base(facts, project.base)[1]
+        seen, whole = look_for_reverts(facts.git(), tip, wanted, since=_since(landed))
+    except (NotARepository, NoCommit):
         return [_fate(one, None) for one in landed]
     except NavigatorError as error:
         log.warning("%s: landed commits could not be looked for: %s", project.name, error)
         return [_fate(one, None) for one in landed]
-    return fates
-
-
-def _look(project: Project, facts: RepoFacts, landed: Sequence[LandedCommit]) -> list[Fate]:
-    """What the project's base says of the commits."""
-    try:
-        tip = resolve_base(facts, project.base)[1]
-    except NoCommit:
-        return [_fate(one, None) for one in landed]
-    wanted = [LandedAs(one.commit, one.found_as) for one in landed]
-    seen, whole = look_for_reverts(facts.git(), tip, wanted, since=_since(landed))
     return [_fate(one, seen.get(one.commit), whole=whole) for one in landed]
 
 

@@ -1,4 +1,4 @@
-"""The reviewer's turn on one proposal: read, ground every finding, derive the verdict, say where the task goes."""
+"""One reading of one proposal: ask, ground every finding, derive the verdict."""
 
 from __future__ import annotations
 
@@ -7,23 +7,29 @@ import hashlib
 import logging
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from navigator.client.body import same_base
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
-from navigator.config.settings import ServerSettings
-from navigator.journey import change
+from navigator.config.settings import ServerSettings, Settings
 from navigator.journey.calls import FAILED_CALLS_A_ROUND, call_model, is_requests_fault, is_tasks_fault
 from navigator.journey.dependencies import Dependencies, Prompting
 from navigator.journey.looking import look_first
+from navigator.journey.moves import proposal_of_round
+from navigator.journey.reproducing import has_unasked, planned
 from navigator.journey.reviewing.answer import RawReview, UnreadableReview, read_review, review_schema
 from navigator.journey.reviewing.join import Answered, Talk, join
 from navigator.journey.reviewing.prompt import Parts, Planner, Reading, ReviewPromptDependencies
 from navigator.journey.subject import Change, gather_subject, held_of, leaving_messages, precedents_for
 from navigator.model.models import Proposal, Reproduction, Review, Task, Usage, utc_now
-from navigator.model.states import Escalation, ReproductionOutcome, Role, Verdict
+from navigator.model.states import Escalation, Role, Verdict
 from navigator.process.bounded import WorkerLost, run_bounded
+from navigator.sheet.marks import careful_paths
 from navigator.store.reads.ledger import StoredAnswer
+
+if TYPE_CHECKING:
+    from navigator.store.reads.reader import Reader
+    from navigator.store.writes.writer import Transaction
 
 log = logging.getLogger(__name__)
 
@@ -33,72 +39,47 @@ REVIEW_TOKENS = 2_000
 GROUNDING = 30.0
 """Seconds of processor time in which the quotes of one review are looked for."""
 
-OWN_TOKENS = 800
-"""max_tokens of a generator's reading of its own change, which decides nothing: it is not to cost what a review does."""
-
 AGAIN = "review again"
 """What it says of the reviewer's second reading of a proposal, which the developer asked for."""
 
-PURPOSES = {Role.REVIEWER: "review", Role.FINAL: "final", Role.GENERATOR: "review own"}
+PURPOSES = {Role.REVIEWER: "review", Role.FINAL: "final"}
 """What the calls table says of each role's readings."""
 
 EXAM = "exam"
 """What it says of a reading of an item of the exam."""
 
 
-async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -> None:
-    """Take a task from awaiting_review (or final_review) to its next state.
+@dataclass(frozen=True)
+class Read:
+    """A review, the conversations that it took, and the tests that are to prove its findings.
 
-    The generator's reading of its own change is stored beside the proposal and moves nothing.
+    Attributes:
+        kept: it is in the store already, from before an interruption.
+    """
+
+    review: Review
+    talks: Sequence[Talk] = ()
+    tests: Sequence[Reproduction] = ()
+    kept: bool = False
+
+
+async def read_proposal(
+    deps: Dependencies, task: Task, proposal: Proposal, role: Role = Role.REVIEWER
+) -> Read:
+    """One reading of a proposal by `role`'s model. Nothing but its calls is stored; the tests of an earlier reading stand.
 
     Raises:
-        ServingError: the reviewer did not answer; the task is back in awaiting_review.
+        ServingError: the model did not answer.
     """
-    task = deps.reader.task(task_id)
-    proposal = deps.reader.open_proposal(task_id)
-    if role is Role.FINAL:
-        await _read_last(deps, task, proposal)
-        return
-    deps.move(change.start_review, task)
-    again = task.escalated is Escalation.AGAIN
-    try:
-        if again:  # another reading, without tests: those of the first one stand
-            review, _ = await _review(deps, task, proposal, role)
-            _store(deps, task, proposal, review)
-            return
-        held = held_of(deps, task, proposal)
-        talks: list[Talk] = []
-        # Held after a crash between the review and its tests: what was answered is read once more while one is to be asked for.
-        if not held or any(one.reproduction.outcome is ReproductionOutcome.UNASKED for one in held):
-            review, talks = await _review(deps, task, proposal, role)
-        if not held:
-            rows = []
-            if review.findings:
-                from navigator.journey.reproducing import planned
-
-                rows = await planned(deps, task, proposal, review)
-            _store(deps, task, proposal, review, rows)
-            held = held_of(deps, task, proposal)
-        if held:
-            from navigator.journey.reproducing import ask_tests
-
-            await ask_tests(deps, task, proposal, held, talks)
-    except ServingError as error:
-        deps.move(change.ask_review, task, str(error))
-        raise
-    if held:
-        deps.move(change.test_findings, task)
-
-
-async def _read_last(deps: Dependencies, task: Task, proposal: Proposal) -> None:
-    """The final model's reading. What was escalated goes back to the developer if there is no answer."""
-    try:
-        review, _ = await _review(deps, task, proposal, Role.FINAL)
-    except ServingError as error:
-        if task.escalated:
-            deps.move(change.after_final, task, f"The final model did not answer: {error}")
-        raise
-    _store(deps, task, proposal, review)
+    if role is Role.FINAL or task.escalated is Escalation.AGAIN:
+        return Read(*await _review(deps, task, proposal, role))
+    held = held_of(deps, task, proposal)
+    if held and proposal.review is not None and not has_unasked(held):
+        return Read(proposal.review, kept=True)
+    # Where tests are still to be asked for, what was answered is read once more: they are asked for in its conversations.
+    review, talks = await _review(deps, task, proposal, role)
+    tests = await planned(deps, task, proposal, review) if review.findings and not held else []
+    return Read(review, talks, tests, kept=bool(held))
 
 
 async def _review(
@@ -163,7 +144,12 @@ async def read_change(
     talks: list[Talk] = []
     for place, reading in enumerate(plan.readings):
         before = len(answers)
-        answered.append(await _ask(deps, subject, reading, role, 2 * place, answers))
+        try:
+            answered.append(await _ask(deps, subject, reading, role, 2 * place, answers))
+        except ServingError as error:
+            if not _is_its_fault(deps, subject, error, role):
+                raise
+            answered.append(Answered(reading, None, error.message))
         talks += [Talk(reading, answer.text) for answer in answers[before:][-1:]]
     answered += [Answered(None, None, why) for why in plan.too_large]
     model = answers[-1].model if answers else deps.settings.server(role).model
@@ -190,15 +176,12 @@ def prompt_dependencies(deps: Prompting, role: Role) -> ReviewPromptDependencies
         deps.keys,
         counter.count,
         counter.exact,
-        server.context_tokens - answer_room(server, role)[0],
+        server.context_tokens - answer_room(server)[0],
     )
 
 
-def answer_room(server: ServerSettings, role: Role = Role.REVIEWER) -> tuple[int, int]:
+def answer_room(server: ServerSettings) -> tuple[int, int]:
     """max_tokens of a review and of its retry, as far as the context has room for them beside a prompt of any use."""
-    if role is Role.GENERATOR:
-        own = min(OWN_TOKENS, server.max_tokens, max(1, server.context_tokens // 4))
-        return own, own
     first = min(REVIEW_TOKENS, server.max_tokens, max(1, server.context_tokens // 4))
     return first, min(2 * first, server.max_tokens)
 
@@ -236,24 +219,21 @@ async def _ask(
     """Ask, and once more if the answer cannot be read; then it counts as unread, never as APPROVE.
 
     What was answered before a crash is not asked again, unless it is another reading that the developer wants.
+
+    Raises:
+        ServingError: the server did not answer.
     """
     task, why = subject.task, ""
     messages = leaving_messages(deps.redact, reading) if role is Role.FINAL else reading.messages
     again = role is Role.REVIEWER and task.escalated is Escalation.AGAIN
     purpose = EXAM if subject.exam_item is not None else AGAIN if again else PURPOSES[role]
-    asked_as = Role.REVIEWER if subject.exam_item is not None else role
     shows = "" if again or role is Role.FINAL or subject.exam_item is not None else _shown(subject, reading)
-    first, longer = answer_room(deps.settings.server(role), asked_as)
+    first, longer = answer_room(deps.settings.server(role))
     room = first
     if role is Role.REVIEWER:
-        try:
-            looked = await look_first(
-                deps, subject, reading, purpose=purpose, seq=seq, max_tokens=first, shows=shows
-            )
-        except ServingError as error:
-            if not _is_its_fault(deps, subject, error, role):
-                raise
-            return Answered(reading, None, error.message)
+        looked = await look_first(
+            deps, subject, reading, purpose=purpose, seq=seq, max_tokens=first, shows=shows
+        )
         messages = tuple(looked.messages)
         answers += looked.asked
         if looked.answer is not None:
@@ -277,7 +257,6 @@ async def _ask(
                 max_tokens=room,
                 schema=_schema(subject, reading),
                 seq=seq + attempt,
-                thinking=False if asked_as is Role.GENERATOR else None,
                 shows=shows,
             )
         except (CutByLength, BadAnswer) as error:
@@ -285,11 +264,6 @@ async def _ask(
             fits = reading.tokens + longer <= deps.settings.server(role).context_tokens
             room = longer if isinstance(error, CutByLength) and fits else first
             continue
-        except ServingError as error:
-            if not _is_its_fault(deps, subject, error, role):
-                raise
-            why = error.message
-            break
         answers.append(answer)
         try:
             return Answered(reading, await asyncio.to_thread(read_answer, answer.text, reading))
@@ -372,28 +346,20 @@ def is_own(proposal: Proposal, role: Role, model: str) -> bool:
     return proposal.written_by is role or (named and same_base(proposal.model, model))
 
 
-def _store(
-    deps: Dependencies, task: Task, proposal: Proposal, review: Review, rows: Sequence[Reproduction] = ()
-) -> None:
-    """Store a review. With `rows`, which are to come with it, the task stays until the tests of its findings were asked for."""
-    role = review.role
-    if deps.strategy.one_base and role is Role.REVIEWER:
-        review = review.model_copy(update={"self_review": True})
-    if role is Role.REVIEWER:
-        review = review.model_copy(update={"block_on": deps.settings.review.block_on})
-    revise = review.verdict is Verdict.REVISE and role is Role.REVIEWER
-    if revise and (advice := _why_advice(deps, review)):
-        review = review.model_copy(update={"advice": advice})
-    with deps.store.transaction() as tx:
-        # A finding quotes what the reviewer was shown; a secret in it is not shown to anyone else.
-        kept = Review.model_validate(deps.redact.data(review.model_dump()))
-        number = tx.add_review(proposal.id, kept)
-        if rows:
-            tx.add_reproductions(proposal.id, number, kept.findings, rows)
-        elif role is Role.REVIEWER:
-            change.follow_verdict(tx, deps.settings, task, review)
-        elif role is Role.FINAL:
-            change.after_final(tx, task)
+def keep_review(tx: Transaction, deps: Dependencies, proposal: Proposal, read: Read) -> Review:
+    """Store a review and the tests that are to come with it; returns it as it counts."""
+    review = read.review
+    if review.role is Role.REVIEWER:
+        own = review.self_review or deps.strategy.one_base
+        review = review.model_copy(update={"self_review": own, "block_on": deps.settings.review.block_on})
+        if review.verdict is Verdict.REVISE:
+            review = review.model_copy(update={"advice": _why_advice(deps, review)})
+    # A finding quotes what the reviewer was shown; a secret in it is not shown to anyone else.
+    kept = Review.model_validate(deps.redact.data(review.model_dump()))
+    number = tx.add_review(proposal.id, kept)
+    if read.tests:
+        tx.add_reproductions(proposal.id, number, kept.findings, read.tests)
+    return review
 
 
 def _why_advice(deps: Dependencies, review: Review) -> str:
@@ -406,3 +372,14 @@ def _why_advice(deps: Dependencies, review: Review) -> str:
     examined = review.model, deps.prompts.get("review").version
     counts = [row for row in deps.reader.exam_counts() if (row.model, row.prompt_version) == examined]
     return next((advice_words(score) for score in exam_scores(counts) if score.no_better_than_chance), "")
+
+
+def is_careful(reader: Reader, settings: Settings, task: Task) -> bool:
+    """Whether it is escalated to the final model without being asked: it touches a careful path, and may leave this machine."""
+    proposal = proposal_of_round(reader, task)
+    return bool(
+        settings.final.configured
+        and reader.project(task.project_id).escalate
+        and proposal is not None
+        and careful_paths(proposal)
+    )

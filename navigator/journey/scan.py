@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from navigator.edits.paths import unsafe_path
 from navigator.git.scope import in_scope, is_secret
 from navigator.journey.calls import ask
-from navigator.journey.change import give_up, keep_report
 from navigator.journey.dependencies import Dependencies
+from navigator.journey.moves import give_up, keep_report
 from navigator.journey.prompts.material import Material
 from navigator.journey.reviewing.answer import bounded_text, closed_object
 from navigator.journey.reviewing.quotes import find_quote

@@ -1,29 +1,33 @@
-"""The writing model's turn on one task: write or revise, apply, repair what does not apply, leave a proposal.
+"""The answers of the writing model, one by one: the opening, the repair of what does not apply or fails tests.
 
-One stage covers the states generating and checking, because an answer's checks start as it ends and a repair goes back
-while the generator is resident. Every answer is stored before it is judged: a restart judges it, and does not ask again.
+Every answer is stored before it is judged: a restart judges it, and does not ask again.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Awaitable
+from typing import TypeVar
 
 from navigator.edits.parser import parse_answer
-from navigator.journey import change
+from navigator.journey import moves
 from navigator.journey.calls import Message, ask
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.drafting import POLICY_CODE, NotApplied, Outcome, act_on, draft
+from navigator.journey.drafting import POLICY_CODE, NotApplied, Outcome, draft
 from navigator.journey.looking import ask_looking, restore_looks
 from navigator.journey.prompts.blocks import data_block
-from navigator.journey.prompts.material import Material, findings_block, gather, worth_sending
-from navigator.journey.testing import TESTS_FAILED, check_existing, check_part, tests_of, try_proposal
+from navigator.journey.prompts.material import Material, findings_block, worth_sending
+from navigator.journey.testing import TESTS_FAILED, tests_of
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Task
-from navigator.model.states import EITHER_KINDS, REPORT_KINDS, EditCode, Role, TaskKind, TaskState
+from navigator.model.states import EITHER_KINDS, EditCode, Role, TaskKind, TaskState
 from navigator.model.text import safe_line
 from navigator.store.database import require_space
 from navigator.store.errors import StoreError
+from navigator.store.reads.ledger import StoredAnswer
+
+_T = TypeVar("_T")
 
 REPAIRS_A_FILE = 2
 WHOLE_FILE_LINES = 400
@@ -47,120 +51,83 @@ def agent_writes(deps: Dependencies, task: Task) -> bool:
     return not began and deps.settings.generator.agent.writes(task.kind)
 
 
-async def write(deps: Dependencies, task_id: str) -> None:
-    """Take a task from queued, revising or checking to awaiting_review, or to where it ends.
+async def begin(deps: Dependencies, task: Task, gathering: Awaitable[_T]) -> _T | None:
+    """What is written from, as `gathering` gives it; None where the task was given up for want of it.
 
     Raises:
-        ServingError: the server did not answer; the task is back where it was, for the conductor to try later.
-        StoreError: what happened could not be written down; the task stays where it was last seen.
+        StoreError: it could not be written down.
     """
-    task = deps.reader.task(task_id)
-    writer = deps.writer_of(task)
-    if agent_writes(deps, task):
-        from navigator.journey.agent_write import write_with_agent
-
-        await write_with_agent(deps, task)
-        return
-    resumed = task.state is TaskState.CHECKING
-    if not resumed:
-        deps.move(change.start_writing, task)
+    if task.state is not TaskState.CHECKING:
+        deps.move(moves.start_writing, task)
     try:
-        material = await gather(deps, task, writer)
+        return await gathering
     except StoreError:
         raise
     except NavigatorError as error:
         require_space(deps.paths.root)  # git reports a full disk in many ways: none is the task's fault
-        deps.move(change.give_up, task, f"{error}")
-        return
+        deps.move(moves.give_up, task, f"{error}")
+        return None
+
+
+async def report(deps: Dependencies, material: Material) -> None:
+    """Ask for a report, or a scan for suggestions, unless a stored answer is there, and keep it."""
+    task = material.task
     if task.kind is TaskKind.SCAN:
         from navigator.journey.scan import scan
 
         await scan(deps, material)
         return
-    if task.kind in REPORT_KINDS:
-        await _report(deps, material)
-        return
-    await _write_change(deps, material, may_call=not resumed)
-
-
-async def check(deps: Dependencies, task_id: str) -> None:
-    """Take a task on from checking: a part through its gates, a reviewed proposal through the tests of its findings, any
-    other through its own tests, an answer as `write` left it."""
-    task = deps.reader.task(task_id)
-    newest = deps.reader.proposals(task_id=task_id)[-1:]
-    made = change.proposal_of_round(deps.reader, task) if task.state is TaskState.CHECKING else None
-    if newest and newest[0].parent and newest[0].attempt == task.attempt:
-        await check_part(deps, task_id)
-    elif made is not None and made.review is not None:
-        from navigator.journey.proving import settle
-
-        await settle(deps, task, made)
-    elif task.ref:
-        await check_existing(deps, task)
-    elif made is not None and tests_of(made) is None:
-        await try_proposal(deps, task, made)
-    else:
-        await write(deps, task_id)
-
-
-async def _report(deps: Dependencies, material: Material) -> None:
-    """Ask for a report, unless a stored answer is there, and keep it."""
-    task = material.task
     messages, version = material.asking(deps.prompts, "report", kind=task.kind.value)
-    stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
+    stored = _newest(deps, material)
     text = stored.text if stored else await ask(deps, task, material.writer, "report", version, messages)
     if text is not None:
-        deps.move(change.keep_report, task, text)
+        deps.move(moves.keep_report, task, text)
 
 
-def _is_report(task: Task, text: str, *, marker: int) -> bool:
-    """Whether the answer to a task that may be either is a report: no edit block, and a Markdown heading first.
+def is_report(material: Material, text: str) -> bool:
+    """Whether the first answer to a task that may be either is a report: no edit block, and a Markdown heading first.
 
     A revision never is one.
     """
+    task = material.task
     if task.kind not in EITHER_KINDS or task.round > 0 or not text.lstrip().startswith("#"):
         return False
-    answer = parse_answer(text, marker=marker)
+    answer = parse_answer(text, marker=material.prompted.marker)
     return not answer.blocks and not answer.problems and answer.no_change is None
 
 
-async def _write_change(deps: Dependencies, material: Material, *, may_call: bool) -> None:
-    """Judge the stored answer, or a new one, until one applies, none is to be asked for, or the task is given up."""
-    task = material.task
+async def answered(deps: Dependencies, material: Material) -> str | None:
+    """The answer to judge next: the stored one, or a new one. None where the task left this stage instead."""
     await restore_looks(deps, material)
-    stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
-    text = stored.text if stored is not None else await _open(deps, material)
-    if text is not None and _is_report(task, text, marker=material.prompted.marker):
-        deps.move(change.keep_report, task, text)
-        return
-    judged = stored is not None and stored.outcome == REFUSED
-    if stored is not None and stored.outcome == TESTS_FAILED:
-        text = await _fix_tests(deps, material, stored.text)
-    while text is not None:
-        outcome = await _judge(deps, material, text, again=judged)
-        if not isinstance(outcome, NotApplied):
-            return
-        text, judged = await _repaired(deps, material, text, outcome, may_call=may_call), False
+    stored = _newest(deps, material)
+    if stored is None:
+        return await _open(deps, material)
+    if stored.outcome == TESTS_FAILED:
+        return await _fix_tests(deps, material, stored.text)
+    return stored.text
 
 
-async def _judge(deps: Dependencies, material: Material, text: str, *, again: bool) -> Outcome:
-    """Apply an answer and act on the result: a proposal, the end without a change, or a recorded refusal.
-
-    Args:
-        again: it was refused, and recorded as that, before a restart.
-    """
+def _newest(deps: Dependencies, material: Material) -> StoredAnswer | None:
     task = material.task
+    return deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
+
+
+async def applied(deps: Dependencies, material: Material, text: str) -> Outcome:
+    """Apply the newest answer. What does not apply is recorded, unless it was before an interruption."""
+    task, newest = material.task, _newest(deps, material)
+    again = newest is not None and newest.outcome == REFUSED
     if not again:
-        deps.move(change.apply_answer, task)
+        deps.move(moves.apply_answer, task)
     async with deps.project_lock(task.project_id):
         outcome = await asyncio.to_thread(_drafted, material, text)
-    if not isinstance(outcome, NotApplied):
-        looked = material.talk is not None and material.talk.turns
-        way = LOOKING if looked else "blocks"
-        await act_on(deps, material, outcome, way=way, who=material.writer.value)
-    elif not again:
+    if isinstance(outcome, NotApplied) and not again:
         _store_refused(deps, material, outcome)
     return outcome
+
+
+def way_of(material: Material) -> str:
+    """How a proposal says that a model wrote it."""
+    return LOOKING if material.talk is not None and material.talk.turns else "blocks"
 
 
 def _drafted(material: Material, text: str) -> Outcome:
@@ -172,20 +139,18 @@ def _drafted(material: Material, text: str) -> Outcome:
     )
 
 
-async def _repaired(
-    deps: Dependencies, material: Material, text: str, refused: NotApplied, *, may_call: bool
-) -> str | None:
+async def repaired(deps: Dependencies, material: Material, text: str, refused: NotApplied) -> str | None:
     """The next answer after one that did not apply; None where the task left this stage instead."""
     task = material.task
     next_step = _repair(deps, material, refused)
     if isinstance(next_step, str):
-        deps.move(change.give_up, task, next_step)
+        deps.move(moves.give_up, task, next_step)
         return None
-    if not may_call:
-        # Resumed on the CPU alone, perhaps while the reviewer holds the GPU: the repair waits for the writer.
-        deps.move(change.write_later, task, "a repair is due")
+    if task.state is TaskState.CHECKING:
+        # Taken up on the CPU alone, perhaps while the reviewer holds the GPU: the repair waits for the writer.
+        deps.move(moves.write_later, task, "a repair is due")
         return None
-    deps.move(change.start_writing, task)
+    deps.move(moves.start_writing, task)
     return await _ask_again(deps, material, text, "repair", *next_step)
 
 
@@ -211,7 +176,7 @@ def _opening_messages(deps: Dependencies, material: Material) -> tuple[list[Mess
 
 async def _fix_tests(deps: Dependencies, material: Material, text: str) -> str | None:
     """Ask for the change again, with what its tests printed; None when the task left this stage instead."""
-    proposal = change.proposal_of_round(deps.reader, material.task)
+    proposal = moves.proposal_of_round(deps.reader, material.task)
     result = tests_of(proposal) if proposal is not None else None
     assert result is not None, "kept with the word that they failed"
     key = deps.keys.key_for([result.detail])
@@ -229,7 +194,7 @@ async def _ask_again(
     """Say what is wrong with an answer: after the round's opening, the looks that it was written after, and itself."""
     task = material.task
     messages, _, _ = _opening_messages(deps, material)
-    newest = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
+    newest = _newest(deps, material)
     if material.talk is not None and newest is not None:
         messages += material.talk.messages(task.round, before=newest.call_id)
     messages += [{"role": "assistant", "content": text}, {"role": "user", "content": user}]
@@ -272,7 +237,7 @@ def _fits_whole(material: Material, path: str) -> bool:
 def _store_refused(deps: Dependencies, material: Material, refused: NotApplied) -> None:
     task = material.task
     with deps.store.transaction() as tx:
-        answer = tx.read.last_answer(task.id, task.attempt, task.round, role=material.writer)
+        answer = _newest(deps, material)
         assert answer is not None
         tx.judge_call(answer.call_id, REFUSED)
         for code, path in refused.failures:

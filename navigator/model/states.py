@@ -84,8 +84,8 @@ class TaskKind(StrEnum):
     ARCHITECTURE = "architecture"
 
 
-REPORT_KINDS = frozenset({TaskKind.ARCHITECTURE})
-"""Kinds whose output is a report, never a change. A scan's is a list of suggestions, with a report beside it."""
+REPORT_KINDS = frozenset({TaskKind.ARCHITECTURE, TaskKind.SCAN})
+"""Kinds whose output is a report, never a change. A scan's has a list of suggestions beside it."""
 
 EITHER_KINDS = frozenset({TaskKind.SECURITY})
 """Kinds whose answer decides: without an edit block and beginning with a Markdown heading it is a report, else a change."""

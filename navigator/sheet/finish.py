@@ -10,7 +10,7 @@ from navigator.figures.rates import RELATED, relations, revise_rate
 from navigator.figures.swaps import NEWEST, usual_swap
 from navigator.model.models import wall_seconds
 from navigator.model.snapshot import BatchRules, Doubt
-from navigator.model.states import LOOP_TASK_STATES, REPORT_KINDS, Role, TaskKind, TaskState
+from navigator.model.states import LOOP_TASK_STATES, REPORT_KINDS, Role, TaskState
 from navigator.schedule.batch_time import PUBLISHED, Figures
 from navigator.store.reads.reader import Reader
 
@@ -33,7 +33,7 @@ def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Rema
     from navigator.schedule.forecast import Terms, remaining
 
     tasks = reader.loop_tasks(FORESEEN_STATES, settings.routing.writer)
-    unread = frozenset(task.id for task in tasks if task.kind is TaskKind.SCAN or task.kind in REPORT_KINDS)
+    unread = frozenset(task.id for task in tasks if task.kind in REPORT_KINDS)
     resident, until = reader.meta("resident", str), reader.meta(UNTIL, str)
     roles = {role.value: role for role in (Role.GENERATOR, Role.REVIEWER)}
     plan = Terms(

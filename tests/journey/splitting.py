@@ -11,8 +11,8 @@ import pytest
 
 from navigator.checks.policy import check_policy
 from navigator.git.private import FileChange
+from navigator.journey.change import check
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.write import check
 from navigator.model.models import AppliedEdit, Project, Proposal, Review, Task
 from navigator.model.states import Role, Rung, TaskState, Verdict
 from tests.journey.answers import grounded

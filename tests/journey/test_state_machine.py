@@ -23,11 +23,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from navigator.actions.registry import perform
 from navigator.client.client import ChatAnswer, ChatRequest
 from navigator.journey import land as landing
+from navigator.journey.change import review, write
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.land import land
 from navigator.journey.recovery import recover
-from navigator.journey.review import review
-from navigator.journey.write import write
 from navigator.model.models import Usage
 from navigator.model.states import (
     CANCELLABLE_TASK_STATES,

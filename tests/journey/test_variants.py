@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from navigator.figures.rates import revise_rate
-from navigator.journey.change import variations
+from navigator.journey.variants import variations
 from navigator.model.errors import UsageError
 from navigator.model.states import LandingState, TaskState
 from navigator.sheet.marks import Kind, batch_choice

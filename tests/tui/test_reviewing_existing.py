@@ -10,7 +10,7 @@ import pytest
 from navigator.actions.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
-from navigator.journey.write import check
+from navigator.journey.change import check
 from navigator.model.models import Review
 from navigator.model.states import TaskState, Verdict
 from navigator.store.database import open_reader

@@ -58,7 +58,7 @@ class Prompted:
 
 def looks_of(settings: Settings, kind: TaskKind) -> int:
     """How often the writer of a task may look in each round; a report and a scan are written from what is shown."""
-    return 0 if kind in REPORT_KINDS or kind is TaskKind.SCAN else settings.generator.looks
+    return 0 if kind in REPORT_KINDS else settings.generator.looks
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _render(
     marker = marker_length(texts)
     words = f"{task.text}\n{task.note}".lower()
     # A scan and a report borrow the user part: it must not say how to change anything then.
-    changes = task.kind not in REPORT_KINDS and task.kind is not TaskKind.SCAN
+    changes = task.kind not in REPORT_KINDS
     system, user, version = deps.prompts.render(
         "generate",
         project=project.name,
