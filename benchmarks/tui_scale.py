@@ -44,9 +44,10 @@ async def key_to_paint(folder: Path, *, projects: int, proposals: int) -> tuple[
     """Seconds until the store's first picture, and the median seconds of a key."""
     from navigator.config.paths import StatePaths
     from navigator.config.settings import Settings
-    from navigator.tui.app import NavigatorApp
+    from navigator.tui.app import NavigatorApp, collect_rarely
     from tests.tui import world
 
+    collect_rarely()
     paths = StatePaths(folder / f"{projects}").ensure()
     world.many(paths, projects=projects, proposals=proposals)
     app = NavigatorApp(Settings(), paths, autostart=False)

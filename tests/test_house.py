@@ -187,7 +187,7 @@ BUDGETS = {
     "journey": 5_250,
     "actions": 2_270,
     "engine": 2_020,
-    "tui": 6_815,
+    "tui": 6_810,
     "cli": 4_230,
     "store": 2_860,
     "lab": 2_805,

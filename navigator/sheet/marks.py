@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from navigator.git.scope import fits
 from navigator.model.states import CheckOutcome, ProposalState, TaskState, Verdict
@@ -46,8 +45,7 @@ class Kind(StrEnum):
     UNSEEN = "unseen"
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """One fact that bears on a decision.
 
     Attributes:
@@ -67,8 +65,7 @@ class Mark:
     leaves_out: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """The first word about a row: what the strictest of its readers and checks says."""
 
     word: str
@@ -218,6 +215,14 @@ def to_confirm(of: Card, *, unasked: bool = False) -> list[Mark]:
     return [mark for mark in marks(of) if mark.key and (unasked or mark.kind is not Kind.UNSEEN)]
 
 
+def confirming(of: Card) -> int:
+    """How many marks `to_confirm` has, without the words: the deck asks it of everything that waits."""
+    approved, revise = of.verdict is Verdict.APPROVE, Verdict.REVISE
+    named = (approved and of.final is revise) + (approved and of.stated is revise) + bool(careful_paths(of))
+    unreviewed = of.verdict in (None, Verdict.UNREVIEWED) and not of.parent
+    return len(of.failed) + len(of.confirm) + named + unreviewed
+
+
 def named_once(known: Iterable[Card], confirm: Collection[str]) -> tuple[str, ...]:
     """`confirm` without each `RULE:PATH` that more than one proposal has: without the proposal it says too little."""
     counts = Counter(key for one in known for key in {mark.key for mark in to_confirm(one, unasked=True)})
@@ -246,8 +251,7 @@ def left_out(of: Card, confirm: Collection[str] = (), *, unseen: bool = False) -
     )
 
 
-@dataclass(frozen=True)
-class BatchChoice:
+class BatchChoice(NamedTuple):
     """What one batch approval covers, and what it leaves out, each with the mark that says why."""
 
     taken: tuple[Card, ...]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.model.errors import NavigatorError
 from navigator.model.states import CheckOutcome, TaskState, Verdict
-from navigator.sheet.marks import NEVER, Head, Mark, Tips, careful_paths, head, marks, to_confirm, with_others
+from navigator.sheet.marks import NEVER, Head, Mark, Tips, careful_paths, confirming, head, marks, with_others
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card, CardReads, GlanceReads
@@ -139,7 +139,7 @@ def reading_seconds(of: Card) -> float:
         + A_LINE * lines * share
         + A_FINDING * (of.blocking - proved)
         + A_PROVED_FINDING * of.reproduced
-        + A_CONFIRMATION * len(to_confirm(of))
+        + A_CONFIRMATION * confirming(of)
     )
 
 
@@ -152,9 +152,11 @@ def card_seconds(card: Card) -> float:
     return DECIDING + A_SUGGESTION * card.suggestions + A_CHARACTER * card.report_length
 
 
-def by_effort(cards: Iterable[Card]) -> list[Card]:
-    """The shortest first; what stopped comes last."""
-    return sorted(cards, key=lambda card: (card.waiting_order[0], card_seconds(card), card.number))
+def by_effort(cards: Iterable[Card]) -> tuple[list[Card], float]:
+    """What touches careful paths first, else the shortest, and what stopped last; with the seconds of all of them."""
+    timed = [(not careful_paths(card), card.stopped, card_seconds(card), card.number, card) for card in cards]
+    timed.sort()  # no two have a number
+    return [card for *_, card in timed], sum(seconds for _, _, seconds, _, _ in timed)
 
 
 def about(seconds: float) -> str:

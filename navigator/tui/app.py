@@ -234,6 +234,13 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         begin(self, self.start_conductor, group="start", exclusive=True)
 
 
+def collect_rarely() -> None:
+    """Look for garbage rarely: what was imported stays to the end, and thousands of rows stay as long as they are shown. To
+    look through them again and again took as long as to read them."""
+    gc.freeze()
+    gc.set_threshold(50_000)
+
+
 def run_app(*, time_scale: float | None = None) -> None:
     """Open the screens until the user leaves.
 
@@ -243,7 +250,7 @@ def run_app(*, time_scale: float | None = None) -> None:
     Raises:
         ConfigError: the settings cannot be used.
     """
-    gc.freeze()  # what was imported stays to the end: to look through it took as long as the first paint
+    collect_rarely()
     paths = StatePaths(state_dir()).ensure()
     app = NavigatorApp(
         None,

@@ -18,7 +18,7 @@ from navigator.model.text import safe_line
 from navigator.sheet.variants import best_first
 from navigator.tui import deck_rows as draw
 from navigator.tui.base import DecideAll, OpenProposal, OpenTask, begin
-from navigator.tui.deck_rows import CARD_ORDERS, admits, in_order
+from navigator.tui.deck_rows import admits, together
 from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.keys import Action
 from navigator.tui.widgets.cells import Piece
@@ -89,8 +89,8 @@ class DeckScreen(NavScreen):
 
     def on_mount(self) -> None:
         """Restore the chosen order."""
-        if (kept := self.app.prefs.get("deck.inbox", "")) in CARD_ORDERS:
-            self._card_order = kept
+        if self.app.prefs.get("deck.inbox", "") == "oldest":
+            self._card_order = "oldest"
 
     # What is shown
 
@@ -129,9 +129,12 @@ class DeckScreen(NavScreen):
         self.refresh_keys()
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
-        """New rows."""
-        self._snapshot = snapshot
-        self._fill()
+        """New rows, or more that is known of the same ones."""
+        before, self._snapshot = self._snapshot, snapshot
+        if self._words or snapshot.overlaps is not before.overlaps:
+            self._fill()
+        else:
+            self.pane("inbox").refresh()
         self.refresh_keys()
         if snapshot.loaded and self.app.settled and not self._greeted:
             self._greeted = True
@@ -157,10 +160,10 @@ class DeckScreen(NavScreen):
             return
         self.pane("inbox").empty = _NOTHING_MATCHES if self._words and snapshot.inbox else _NOTHING_WAITS
         self.pane("projects").empty = _NOTHING_MATCHES if snapshot.projects else _NO_PROJECTS
-        inbox = self._admitted(snapshot.inbox)
+        inbox = self._admitted(snapshot.quickest if self._card_order == "effort" else snapshot.inbox)
         self._variants = best_first(snapshot.inbox)
         self._best = frozenset(group[0].task for group in self._variants.values())
-        self.pane("inbox").set_rows(in_order(inbox, self._card_order, self._variants))
+        self.pane("inbox").set_rows(together(inbox, self._variants))
         named = [word for word in self._words if word.startswith("project:")]
         self.pane("projects").set_rows(
             [
@@ -177,7 +180,7 @@ class DeckScreen(NavScreen):
         for name, height in zip(PANES[:2], heights, strict=True):
             self.pane(name).styles.height = None if self.has_class("-narrow") else height
 
-    def _admitted(self, cards: tuple[Card, ...]) -> Sequence[Card]:
+    def _admitted(self, cards: Sequence[Card]) -> Sequence[Card]:
         words, known = self._words, self._snapshot.known
         return [card for card in cards if admits(words, known(card))] if words else cards
 

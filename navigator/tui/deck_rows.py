@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from navigator.model.states import Needs, TaskState
-from navigator.sheet.marks import careful_paths, labels, marks
+from navigator.sheet.marks import labels, marks
 from navigator.sheet.variants import ENDED as ENDED_FOR_GOOD
 from navigator.sheet.variants import leaders, spread
-from navigator.sheet.waiting import by_effort, row_head
+from navigator.sheet.waiting import row_head
 from navigator.tui.clock import seconds_since
 from navigator.tui.deck_snapshot import ProjectRow
 from navigator.tui.widgets.cells import (
@@ -207,14 +207,9 @@ def _names_of(card: Card) -> Iterator[str]:
     yield "variant" if card.variants > 1 else ""
 
 
-CARD_ORDERS: dict[str, Callable[[Sequence[Card]], Sequence[Card]]] = {"effort": by_effort, "oldest": list}
-"""Orders of the inbox, the usual one first; a snapshot holds it oldest first."""
-
-
-def in_order(cards: Sequence[Card], order: str, groups: dict[str, list[Card]]) -> list[Card]:
-    """The inbox in an order; variants of one task stay together, the best first, where the best one belongs."""
+def together(cards: Sequence[Card], groups: dict[str, list[Card]]) -> list[Card]:
+    """The inbox in its order, but variants of one task together, the best first, where the best one belongs."""
     shown = {card.task for card in cards}
     held = {name: [card for card in group if card.task in shown] for name, group in groups.items()}
     held = {name: group for name, group in held.items() if group}
-    ordered = CARD_ORDERS.get(order, list)(leaders(cards, held))
-    return spread(sorted(ordered, key=lambda card: not careful_paths(card)), held)
+    return spread(leaders(cards, held), held)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from navigator.model.states import ENDED_TASK_STATES, Needs, Role, TaskState
 from navigator.model.text import plural
 from navigator.sheet.marks import Tips, beside, overlapping, places_of
-from navigator.sheet.waiting import card_seconds, risk_order
+from navigator.sheet.waiting import by_effort, risk_order
 
 if TYPE_CHECKING:
     from navigator.model.models import Swap
@@ -37,7 +37,7 @@ class DeckSnapshot:
         seq: the newest event that is in it; 0 before the first look.
         loaded: False only for the empty snapshot before the first look.
         projects: by name.
-        inbox: what waits for the developer, oldest first.
+        inbox: what waits for the developer, oldest first; `quickest` the same, what is decided soonest first.
         seconds: what reading the inbox is expected to take.
         work: what the loop is working on or has queued: active first, then in the order it was given.
         ended: what ended today, newest first.
@@ -53,6 +53,7 @@ class DeckSnapshot:
     loaded: bool = False
     projects: tuple[ProjectRow, ...] = ()
     inbox: tuple[Card, ...] = ()
+    quickest: Sequence[Card] = ()
     seconds: float = 0.0
     work: tuple[Card, ...] = ()
     ended: tuple[Card, ...] = ()
@@ -109,15 +110,9 @@ class LiveStatus:
 
 
 def make_snapshot(
-    projects: Iterable[tuple[int, str, str]],
-    cards: Iterable[Card],
-    *,
-    seq: int,
-    swaps: tuple[Swap, ...],
-    tips: Tips,
-    rehearsal: bool = False,
+    projects: Iterable[tuple[int, str, str]], cards: Iterable[Card], rehearsal: bool
 ) -> DeckSnapshot:
-    """One picture from what was read; `projects` are as `GlanceReads.places` gives them."""
+    """One picture from the rows that were read; `projects` are as `GlanceReads.places` gives them."""
     counts: Counter[tuple[int, str]] = Counter()
     inbox: list[Card] = []
     work: list[Card] = []
@@ -134,21 +129,20 @@ def make_snapshot(
     inbox.sort(key=risk_order)
     work.sort(key=lambda card: (_eagerness(card), -card.priority, card.number))
     ended.sort(key=attrgetter("since", "number"), reverse=True)
+    quickest, seconds = by_effort(inbox)
     return DeckSnapshot(
-        seq=seq,
         loaded=True,
         projects=tuple(
             ProjectRow(name, path, *(counts[number, where] for where in ("queued", "work", "waiting")))
             for number, name, path in projects
         ),
         inbox=tuple(inbox),
-        seconds=sum(map(card_seconds, inbox)),
+        quickest=quickest,
+        seconds=seconds,
         work=tuple(work),
         ended=tuple(ended),
         awaiting_review=sum(card.standing.needs is Needs.REVIEWER for card in work),
         overlaps=overlapping(places_of(inbox)),
-        swaps=swaps,
-        tips=tips,
         rehearsal=rehearsal,
     )
 

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -57,6 +58,7 @@ class Follower:
         self._tips: Tips = {}
         self._tips_due = 0.0
         self._tips_stale = True
+        self._picture = DeckSnapshot()
 
     @cached_property
     def _reader(self) -> Reader:
@@ -77,29 +79,26 @@ class Follower:
         more = not first and self._read_swaps()
         if not changed and not self._look_at_bases() and not more:  # git runs where there are no new rows
             return None
-        return make_snapshot(
-            self._projects,
-            self._cards.values(),
-            seq=self._seq,
-            swaps=self._swaps,
-            tips=self._tips,
-            rehearsal=self._rows.rehearsal,
-        )
+        return replace(self._picture, seq=self._seq, swaps=self._swaps, tips=self._tips)
 
     def _catch_up(self, midnight: str) -> None:
         events = self._reader.events(self._seq, _MOST_EVENTS) if self._version != -1 else []
         kinds = {event.kind for event in events}
         whole = self._version == -1 or len(events) >= _MOST_EVENTS or midnight != self._day
+        projects = whole or any(kind.startswith("project_") for kind in kinds)
+        touched = {event.task_id for event in events if event.task_id}
         self._seq = self._rows.last_seq()
-        if whole or any(kind.startswith("project_") for kind in kinds):
+        if projects:
             self._cards = {card.task: card for card in self._rows.cards(midnight)}
             self._projects = self._rows.places()
         else:
-            self._read_again({event.task_id for event in events if event.task_id}, midnight)
+            self._read_again(touched, midnight)
         if whole or any(kind.startswith("swap") for kind in kinds):
             self._swaps_stale = True
         if whole or "task_state" in kinds:
             self._tips_stale = True
+        if projects or touched:
+            self._picture = make_snapshot(self._projects, self._cards.values(), self._rows.rehearsal)
 
     def _read_again(self, touched: set[str], midnight: str) -> None:
         """The cards of these tasks, and of those that wait for one of them."""

@@ -20,7 +20,7 @@ from navigator.model.models import Decision, Landing
 from navigator.model.states import DecisionKind, LandingState, TaskState, Verdict
 from navigator.sheet.marks import waiting_proposals
 from navigator.sheet.waiting import waiting
-from navigator.tui.deck_rows import CARD_ORDERS, in_order
+from navigator.tui.deck_rows import together
 from navigator.tui.feed import Follower
 from tests.journey.splitting import FIVE, SplitBench, git
 
@@ -90,8 +90,8 @@ def test_what_touches_careful_paths_comes_first_everywhere(bench: SplitBench) ->
         assert [one.id for one in waiting_proposals(store)] == expected
         deck = Follower(store._connection).look()
         assert deck is not None and [card.proposal for card in deck.inbox] == expected
-        for order in CARD_ORDERS:
-            assert in_order(deck.inbox, order, {})[-1].proposal == second
+        for rows in (deck.inbox, deck.quickest):
+            assert together(rows, {})[-1].proposal == second
     told = json.loads(bench.desk.read("proposals", "--json"))["waiting"]
     assert told[-1]["id"] == second and "careful: it touches code.py" in str(told[0]["marks"])
     assert Tools(bench.desk.paths).call("list_proposals", {})["waiting"][-1]["id"] == second

@@ -379,6 +379,14 @@ def test_the_counts_of_one_snapshot(store: Store, task: Task, paths: StatePaths)
     assert counts["last_seq"] == store.read.last_seq()
 
 
+@pytest.mark.parametrize("touched", [[], ["[id].ts"], ["/a b"], ["ä\n.py"], ["b.py", "a.py", "b.py"]])
+def test_a_card_has_each_path_of_its_proposal_once(store: Store, task: Task, touched: list[str]) -> None:
+    with store.transaction() as tx:
+        edits = tuple(AppliedEdit(path=path, rung=Rung.EXACT) for path in touched)
+        tx.add_proposal(proposed(task_id=task.id, edits=edits))
+    assert [card.paths for card in store.read.cards("")] == [tuple(dict.fromkeys(touched))]
+
+
 @pytest.mark.parametrize("column", ["edits", "policy", "checks"])
 def test_a_damaged_card_is_told_by_its_task(store: Store, task: Task, column: str) -> None:
     """Cards are made column by column: what stops one of them says which row it was."""

@@ -130,6 +130,16 @@ def test_nothing_new_no_picture(state: StatePaths) -> None:
     assert follower.look() is None
 
 
+def test_what_is_no_row_leaves_the_rows_as_they_are(state: StatePaths) -> None:
+    follower = Follower(open_reader(state.database))
+    before = looked(follower)
+    with world.written(state) as make:
+        make.swap(Role.GENERATOR, Role.REVIEWER)
+    after = looked(follower)
+    assert after.seq > before.seq and len(after.swaps) == len(before.swaps) + 1
+    assert after.quickest is before.quickest and after.overlaps is before.overlaps
+
+
 def test_yesterdays_ends_leave_the_picture_at_midnight(
     state: StatePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,8 +9,9 @@ from textual.pilot import Pilot
 from navigator.model.states import TaskState, Verdict
 from navigator.sheet.marks import overlapping, places_of
 from navigator.sheet.variants import best_first
+from navigator.sheet.waiting import by_effort
 from navigator.store.reads.cards import Card
-from navigator.tui.deck_rows import CARD_ORDERS, flags_of, in_order, work_word
+from navigator.tui.deck_rows import flags_of, together, work_word
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.rows import RowList
@@ -133,10 +134,10 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("order", CARD_ORDERS)
-def test_variants_stay_together_with_the_best_first_in_every_order(order: str) -> None:
+@pytest.mark.parametrize("cards", [ROWS, by_effort(ROWS)[0]])
+def test_variants_stay_together_with_the_best_first_in_every_order(cards: list[Card]) -> None:
     groups = best_first(ROWS)
-    rows = [row.task for row in in_order(ROWS, order, groups)]
+    rows = [row.task for row in together(cards, groups)]
     start = rows.index("T4")
     # T4 passes and has APPROVE; T2 has a serious finding; the tests of T5 fail.
     assert rows[start : start + 3] == ["T4", "T2", "T5"]
@@ -144,8 +145,8 @@ def test_variants_stay_together_with_the_best_first_in_every_order(order: str) -
 
 
 def test_a_filter_that_hides_the_best_shows_the_others() -> None:
-    shown = [row for row in ROWS if row.task != "T4"]
-    assert [row.task for row in in_order(shown, "effort", best_first(ROWS))] == ["T2", "T5", "T3", "T1"]
+    shown, _ = by_effort(row for row in ROWS if row.task != "T4")
+    assert [row.task for row in together(shown, best_first(ROWS))] == ["T2", "T5", "T3", "T1"]
 
 
 def test_variants_of_one_task_do_not_overlap_one_another_but_others_do() -> None:
