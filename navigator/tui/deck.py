@@ -133,8 +133,8 @@ class DeckScreen(NavScreen):
         before, self._snapshot = self._snapshot, snapshot
         if self._words or snapshot.overlaps is not before.overlaps:
             self._fill()
-        else:
-            self.pane("inbox").refresh()
+        for name in PANES:  # times and marks move where the rows do not
+            self.pane(name).refresh()
         self.refresh_keys()
         if snapshot.loaded and self.app.settled and not self._greeted:
             self._greeted = True

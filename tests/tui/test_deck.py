@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -25,6 +27,7 @@ from navigator.tui.welcome import AddProjectsScreen, FirstRunScreen
 from navigator.tui.widgets.page import Page
 from navigator.tui.widgets.strip import StatusStrip
 from tests.git.world import make_repo
+from tests.tui import world
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, type_at_once, until
 
@@ -285,6 +288,16 @@ async def test_a_store_that_cannot_be_read_stays_said(make_app: AppMaker, state:
         assert "cannot be read" in shown and "navigator.db is damaged" in shown
         state.database.write_bytes(whole)
         await until(pilot, lambda: app.snapshot.loaded and not app.snapshot.problem)
+
+
+async def test_times_move_with_a_picture_of_the_same_rows(deck: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with deck() as (pilot, app, screen, _):
+        rows = screen.pane("inbox").rows
+        monkeypatch.setattr("navigator.tui.clock.now", lambda: world.NOW + timedelta(hours=9))
+        app._new_snapshot(replace(app.snapshot, seq=app.snapshot.seq + 1))
+        lines = screen._compositor.render_strips
+        await until(pilot, lambda: any("9 h 1" in line.text for line in lines()))
+        assert screen.pane("inbox").rows is rows
 
 
 async def test_rows_of_a_store_that_is_not_the_one_meant_do_not_stay(
