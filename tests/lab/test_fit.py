@@ -73,7 +73,8 @@ def test_the_intervals_hold_the_truth() -> None:
     [
         (one((1, 3)), "2 lengths were measured"),
         (one(starts=1), "one start of the server"),
-        (one(cost=lambda gamma: 1.2), "cannot be told from none"),
+        (one(cost=lambda gamma: 1.2), "c is between -"),
+        (one((4, 8, 16), scatter=0.1, seed=2, cost=lambda gamma: 1 + gamma), "v is between -"),
         (one(cost=lambda gamma: 0.3 + gamma), "no verifying takes less than a step"),
         (one((1, 4, 16), scatter=0.004, cost=lambda gamma: 1 + gamma**2 / 20), "v is not the same"),
     ],

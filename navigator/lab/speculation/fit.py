@@ -149,9 +149,9 @@ def _doubts(fit: CostFit, away: Mapping[int, Sequence[float]]) -> Iterator[str]:
             f"the lengths are too much alike (condition {condition:.0f}, above {_CONDITION:.0f}): measure shorter and longer"
             " drafts"
         )
-    if fit.draft_interval[0] <= 0:
-        low, high = fit.draft_interval
-        yield f"c is between {low:.3f} and {high:.3f}: it cannot be told from none, nor from what verifying costs"
+    for name, (low, high) in {"c": fit.draft_interval, "v": fit.verify_interval}.items():
+        if low <= 0:
+            yield f"{name} is between {low:.3f} and {high:.3f}: it cannot be told from none, nor from the other of the two"
     if fit.verify_interval[1] < 1:
         yield f"v is at most {fit.verify_interval[1]:.2f}, and no verifying takes less than a step: the costs are on no line"
     for gamma, shares in away.items():
