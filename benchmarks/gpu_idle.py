@@ -3,9 +3,10 @@
     python -m benchmarks.gpu_idle [--tiny | --full] [--sessions N] [--scale X] [--slow S]
 
 Sessions of the rehearsal on sample projects, `run --until idle`. Idle is what is left of the time from the first load to the last
-answer after all swaps and all times in which some request was under way. Models and swaps run at `--scale` of their own time,
-and this machine's own work does not: its share of the time is larger by 1 / scale than beside a real GPU, so the seconds before
-the first request after a swap are printed too, which no scale changes. `--slow` has every test run take so many seconds more.
+answer after all swaps and all times in which some request was under way: the share of that time without the swaps, in which a
+model could have worked, and what it consists of. Models and swaps run at `--scale` of their own time, and this machine's own work
+does not: its share of the time is larger by 1 / scale than beside a real GPU, so the seconds before the first request after a
+swap are printed too, which no scale changes. `--slow` has every test run take so many seconds more.
 Without: prompts and baselines are made when they are needed, as before.
 """
 
@@ -17,6 +18,7 @@ import os
 import statistics
 import tempfile
 import unittest.mock
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -36,23 +38,34 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Seconds: the whole session, idle ones in it, and those from the end of each swap to the first request."""
+    """Seconds: the whole session, its swaps, idle ones by what they lie between, and those from a swap to the first request."""
 
     whole: float
-    idle: float
+    swaps: float
+    gaps: dict[str, float]
     first: float
+
+    @property
+    def idle(self) -> float:
+        """The share of the time outside of swaps in which no request was under way."""
+        return sum(self.gaps.values()) / (self.whole - self.swaps)
 
 
 def _second(stamp: str) -> float:
     return datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
 
 
-def _covered(spans: Iterable[Span]) -> float:
-    total, reached = 0.0, 0.0
-    for began, ended in sorted(spans):
-        total += max(0.0, ended - max(began, reached))
-        reached = max(reached, ended)
-    return total
+def _gaps(calls: Iterable[Span], loads: Iterable[Span]) -> dict[str, float]:
+    """Seconds that no span covers, by what comes before and after."""
+    found: dict[str, float] = defaultdict(float)
+    spans = sorted([(*span, "request") for span in calls] + [(*span, "swap") for span in loads])
+    _, reached, last = spans[0]
+    for began, ended, kind in spans:
+        if began > reached:
+            found[f"{last} to {kind}"] += began - reached
+        if ended > reached:
+            reached, last = ended, kind
+    return found
 
 
 def run(scale: float, slow: float, *, ahead: bool) -> Session:
@@ -88,7 +101,8 @@ def run(scale: float, slow: float, *, ahead: bool) -> Session:
     ]
     return Session(
         whole=whole,
-        idle=whole - _covered([*calls, *loads]),
+        swaps=sum(ended - began for began, ended in loads),
+        gaps=_gaps(calls, loads),
         first=statistics.fmean(first),
     )
 
@@ -106,13 +120,15 @@ def main() -> None:
             found[ahead].append(run(options.scale, options.slow, ahead=ahead))
     print(f"SIMULATED: {options.sessions} sessions of {TASKS} tasks each way, time scale {options.scale:g}")
     for ahead, sessions in found.items():
-        shares = [session.idle / session.whole for session in sessions]
         print(
-            f"{'under swaps' if ahead else 'when needed':12} idle {statistics.fmean(shares):6.1%}"
+            f"{'under swaps' if ahead else 'when needed':12} idle {statistics.fmean(s.idle for s in sessions):6.1%}"
             f"  session {statistics.fmean(s.whole for s in sessions):6.1f} s"
+            f"  swaps {statistics.fmean(s.swaps for s in sessions):5.1f} s"
             f"  first request after {statistics.fmean(s.first for s in sessions):5.2f} s"
         )
-    gains = [a.idle / a.whole - b.idle / b.whole for a, b in zip(found[False], found[True], strict=True)]
+        for name in sorted({name for session in sessions for name in session.gaps}):
+            print(f"  {name:18} {statistics.fmean(s.gaps.get(name, 0.0) for s in sessions):5.2f} s idle")
+    gains = [before.idle - after.idle for before, after in zip(found[False], found[True], strict=True)]
     error = statistics.stdev(gains) / len(gains) ** 0.5 if len(gains) > 1 else float("nan")
     print(f"idle share less by {statistics.fmean(gains):.1%} ± {1.96 * error:.1%} (95 %, normal, paired)")
 

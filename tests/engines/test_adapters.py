@@ -6,6 +6,7 @@ The adapters are random, so what they write means nothing; but it differs from t
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,15 @@ from navigator.client.client import ModelClient
 from navigator.client.errors import CutByLength, WrongModel
 from navigator.config.settings import Settings
 from navigator.model.states import Role
+from navigator.store.database import open_reader
+from navigator.store.reads.reader import Reader
 from navigator.swap.strategies.adapter import AdapterStrategy
 from tests.engines import llama, sglang
 from tests.engines.adapters import write_gguf, write_peft
 from tests.engines.conftest import ready, settings_for
 from tests.engines.llama import ALIAS, Server, llama_server
 from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, configured
+from tests.git.world import make_repo
 from tests.sandbox.support import needs_sandbox
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
@@ -130,3 +134,24 @@ def test_compare_has_adapters_on_the_generators_server(
     # Every actor wrote something, under its own name.
     assert {turn["path"][-1] for turn in turns if turn["usage"]["completion_tokens"]} == set("grab")
     assert {turn["review"]["model"] for turn in turns if turn["review"]} == {ALIAS, "read"}
+
+
+def test_the_exam_asks_either_adapter_and_swaps_nothing(tmp_path: Path, adapted: Server) -> None:
+    adapters, short = 'strategy = "adapter"', SHORT_STRINGS
+    navigator = configured(tmp_path, adapted.url, short, short, most=4000, strategy=adapters, models=NAMES)
+    navigator("project", "add", str(make_repo(tmp_path / "thing")))
+    navigator("exam", "prepare", "--synthetic")
+    navigator("run", "--detach")
+    asked = "exam", "run", "--yes", "--items", "4"
+    try:
+        assert navigator(*asked)["loaded"] and navigator(*asked, "--writer")["items"] == 4
+        while not (shown := navigator("exam", "show"))["reviewers"] or shown["items"] < 4:
+            pass
+    finally:
+        navigator("run", "--stop")
+    store = Reader(open_reader(tmp_path / "state" / "navigator.db"))
+    answers = store.exam_answers()
+    assert Counter(one.model for one in answers) == {"write": 4, "read": 4}
+    assert {(one.model, one.role) for one in answers} == {("write", Role.GENERATOR), ("read", Role.REVIEWER)}
+    assert all(one.usage.completion_tokens for one in answers)
+    assert store.swaps() == [] and store.meta("resident", str) == "both"

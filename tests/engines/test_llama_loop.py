@@ -50,11 +50,12 @@ def configured(
     *,
     reviewer_url: str = "",
     strategy: str = 'strategy = "resident"',
+    models: tuple[str, str] = (ALIAS, ALIAS),
 ) -> Navigator:
     """Settings for one state folder, both roles at this address; returns what runs `navigator` on it."""
     writer, reader = (
-        f'model = "{ALIAS}"\nbase_url = "{at}"\ncontext_tokens = 16384\ntemperature = 1.0\ntop_p = 1.0\n'
-        for at in (url, reviewer_url or url)
+        f'model = "{model}"\nbase_url = "{at}"\ncontext_tokens = 16384\ntemperature = 1.0\ntop_p = 1.0\n'
+        for model, at in zip(models, (url, reviewer_url or url), strict=True)
     )
     settings = tmp_path / "navigator.toml"
     settings.write_text(
