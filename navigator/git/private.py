@@ -23,7 +23,7 @@ from typing import ClassVar, Generic, TypeVar
 from navigator.config.paths import write_private
 from navigator.git.diffs import ABSENT, RawChange, TreeDiff, parse_comparison, path_bytes, path_text
 from navigator.git.facts import AbsentBlobs, RepoFacts, read_facts, read_places
-from navigator.git.private_layout import clear_private_locks, create, own_objects
+from navigator.git.private_layout import OWN_OBJECTS, clear_private_locks, create, own_objects
 from navigator.git.runner import Git, GitError, TreeEntry
 from navigator.model import patterns
 from navigator.model.diff import FileDiff
@@ -138,7 +138,6 @@ class PrivateRepo:
         self.git_dir = git_dir
         self.facts = facts
         self.git = Git(git_dir, outside=facts.outside)
-        self._own_objects = ""
         self._trees: Bounded[str, str] = Bounded(64)
         self._entries: Bounded[str, dict[str, TreeEntry]] = Bounded(8)
         self._compared: Bounded[tuple[str, str, int], TreeDiff] = Bounded(_CACHED_LINES, _lines_of)
@@ -170,10 +169,11 @@ class PrivateRepo:
             create(git_dir, known)
         else:
             clear_private_locks(git_dir)
-        alternates = git_dir / "objects" / "info" / "alternates"
-        if not alternates.exists() or alternates.read_text("utf-8", "surrogateescape") != f"{objects}\n":
+        own_objects(git_dir)
+        alternates, listed = git_dir / "objects" / "info" / "alternates", f"{objects}\n../{OWN_OBJECTS}\n"
+        if not alternates.exists() or alternates.read_text("utf-8", "surrogateescape") != listed:
             # The repository may have moved since.
-            write_private(alternates, path_bytes(f"{objects}\n"))
+            write_private(alternates, path_bytes(listed))
         return cls(git_dir, known)
 
     @classmethod
@@ -345,9 +345,7 @@ class PrivateRepo:
 
     def apart(self) -> dict[str, str]:
         """Variables with which git writes without looking at, and so without touching, the user's objects."""
-        if not self._own_objects:
-            self._own_objects = str(own_objects(self.git_dir))
-        return {"GIT_OBJECT_DIRECTORY": self._own_objects}
+        return {"GIT_OBJECT_DIRECTORY": str(self.git_dir / OWN_OBJECTS)}
 
     def work_folder(self) -> Path:
         """Where temporary files go that git is to find beside the repository."""
@@ -365,9 +363,7 @@ class PrivateRepo:
             names.append(f"{folder.relative_to(self.git_dir)}/{number}\n")
         words = ("hash-object", "-w", "--no-filters", "--stdin-paths")
         feed = "".join(names).encode("ascii")
-        made = self.git.run(*words, input=feed, env=self.apart(), check=False)
-        # Packing at this very moment takes empty folders away, which git makes again only where it sees them itself.
-        shas = (made if made.status == 0 else self.git.run(*words, input=feed)).text.split()
+        shas = self.git.run(*words, input=feed, env=self.apart()).text.split()
         for sha, content in zip(shas, contents, strict=True):
             self._blobs.put(sha, content)
         return shas
@@ -502,8 +498,8 @@ class PrivateRepo:
             # Without --local: what is borrowed and still needed comes in, so that the repository is
             # complete.
             self.git.run("repack", "-a", "-d", "-q", timeout=1800)
-            self.git.run("prune", "--expire=2.hours.ago", timeout=1800)
-            own_objects(self.git_dir)  # packing took its empty folders away
+            for env in ({}, self.apart()):
+                self.git.run("prune", "--expire=2.hours.ago", timeout=1800, env=env)
             # What a kill left behind.
             for folder in self.work_folder().glob("*-*"):
                 if folder.is_dir() and time.time() - folder.stat().st_mtime > _LEFTOVER_SECONDS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -44,32 +45,20 @@ def _attributes() -> str:
     return "".join(f"{pattern} diff={driver}\n" for driver, patterns in drivers for pattern in patterns)
 
 
+OWN_OBJECTS = "navigator/own"
+
+
 def own_objects(git_dir: Path) -> Path:
-    """The private repository's objects without those it borrows: a folder of links, made where it is missing.
+    """Where a private repository's new objects are written, made where it is missing: apart from those that it borrows.
 
     git sets the time of an object that it is about to write and finds somewhere, the user's objects among them. What is
-    written through this folder is compared with the private objects alone.
+    written here is compared with what is here and with the private packs alone. The repository itself borrows from here too.
     """
-    objects = git_dir / "objects"
-    folder = git_dir / "navigator" / "objects"
-    names = ("pack", *(f"{number:02x}" for number in range(256)))
-    # git takes empty ones away when it packs, and does not make a folder behind a link.
-    for name in set(names).difference(held.name for held in objects.iterdir()):
-        (objects / name).mkdir(exist_ok=True)
-    if folder.is_dir():
-        return folder
+    folder = git_dir / OWN_OBJECTS
     folder.parent.mkdir(mode=0o700, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="own-", dir=folder.parent) as place:
-        made = Path(place) / "made"
-        made.mkdir()
-        for name in names:
-            (made / name).symlink_to(Path("../../objects") / name)
-        try:
-            made.rename(folder)
-        except OSError:
-            # Another thread was quicker.
-            if not folder.is_dir():
-                raise
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        (folder / "pack").symlink_to("../../objects/pack")
     return folder
 
 

@@ -416,7 +416,7 @@ def _read_output(
     over = False
     ended = keeper.watch(process.pid)
     try:
-        with selectors.DefaultSelector() as selector:
+        with selectors.PollSelector() as selector:
             for source in (ended, process.stdout, process.stderr):
                 if source is not None:
                     selector.register(source, selectors.EVENT_READ)
