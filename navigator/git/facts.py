@@ -126,8 +126,6 @@ def _open_places(path: Path) -> RepoFacts:
     # Imported here: GitPython takes a tenth of a second, and most commands never look at a repository.
     # Without "quiet" the import itself may start a `git` of its own choosing and fail where there is none.
     os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
-    for name in _STEERING:
-        os.environ.pop(name, None)
     from git import Repo
     from git.exc import InvalidGitRepositoryError, NoSuchPathError
 
@@ -249,8 +247,10 @@ def checked_out_branches(common_dir: Path, git: Git) -> frozenset[str]:
 
 def _open(path: Path | str) -> RepoFacts:
     """Find the parts of the repository at `path`, and see that it may be worked on."""
+    for name in _STEERING:
+        os.environ.pop(name, None)
     where = typed_path(path).resolve()
-    places = _open_places(where)
+    places = _ordinary(where) or _open_places(where)
     if places.work_tree not in (None, where):
         raise NotARepository(
             f"{where} is not the top folder of a checkout.", hint=f"Give {places.work_tree} instead."
@@ -278,7 +278,7 @@ def _read_head(git: Git, where: Path) -> tuple[str, str, str]:
 def _ordinary(where: Path) -> RepoFacts | None:
     """A checkout with its own `.git` folder, on a branch that is a file of its own, with its commit; None for all others.
 
-    Most are like this, and GitPython takes longer to import than everything else that a list of proposals needs.
+    Most are like this, and importing GitPython takes longer than all else that a list of proposals needs, or than a landing.
     """
     git_dir = where / ".git"
     if git_dir.is_symlink() or (git_dir / "commondir").exists() or (git_dir / "reftable").exists():
@@ -286,20 +286,18 @@ def _ordinary(where: Path) -> RepoFacts | None:
     try:
         branch = read_file(git_dir, "HEAD", LARGEST_HOOK).decode().strip().removeprefix("ref: ")
         commit = read_file(git_dir, branch, LARGEST_HOOK).decode().strip()
+        settings = read_file(git_dir, "config", LARGEST_HOOK).lower()
     except (OSError, ValueError):
         return None
+    if (
+        b"worktree" in settings
+        or b"include" in settings
+        or settings.count(b"bare") != settings.count(b"bare = false")
+    ):
+        return None  # its files may be elsewhere, or nowhere
     if not branch.startswith("refs/heads/") or len(commit) != _SHA1_DIGITS or not commit.isalnum():
         return None
     return RepoFacts(where, git_dir, git_dir, where, head_commit=commit)
-
-
-def _quickly(path: Path | str) -> RepoFacts:
-    """As `_open`, with the commit of HEAD where no process and no GitPython is needed to know it."""
-    where = typed_path(path).resolve()
-    if (known := _ordinary(where)) is None:
-        return _open(where)
-    _require_owner(known)
-    return known
 
 
 def read_base(path: Path | str, base: str = "") -> str:
@@ -310,7 +308,7 @@ def read_base(path: Path | str, base: str = "") -> str:
     Raises:
         NotARepository, NoCommit, UnsafeOwner: with what to do about it.
     """
-    places = _quickly(path)
+    places = _open(path)
     if not base:
         return places.head_commit or _read_head(places.git(), places.path)[1]
     return _named_base(places.git(), places.path, base)[1]
@@ -322,7 +320,7 @@ def read_places(path: Path | str) -> RepoFacts:
     Raises:
         NotARepository, NoCommit, UnsafeOwner: with what to do about it.
     """
-    places = _quickly(path)
+    places = _open(path)
     if places.head_commit:
         return places
     object_format, head, _ = _read_head(places.git(), places.path)
@@ -338,10 +336,9 @@ def read_facts(path: Path | str) -> RepoFacts:
     Raises:
         NotARepository, NoCommit, UnsafeOwner: with what to do about it.
     """
-    where = typed_path(path).resolve()
-    places = _open(where)
+    places = _open(path)
     git = places.git()
-    object_format, head, ref = _read_head(git, where)
+    object_format, head, ref = _read_head(git, places.path)
     shallow = (places.common_dir / "shallow").exists()
     root = "" if shallow else _root_commit(git.git_dir, git.outside, head)
     listed = git.run("for-each-ref", "--format=%(refname)", "refs/heads/").stdout
