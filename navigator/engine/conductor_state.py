@@ -104,8 +104,9 @@ class ConductorState:
             last_arrival=self._last_arrival,
             final_enabled=deps.settings.final.enabled,
             exam=exam,
-            blocked=deps.reader.blocked_tasks(),
-            for_you=len(deps.reader.waiting_since()),
+            # Told when the session ends, which it does not while a stage runs.
+            blocked=0 if self.busy else deps.reader.blocked_tasks(),
+            for_you=0 if self.busy else len(deps.reader.waiting_since()),
         )
 
     def _entered(self, task: TaskView, now: float) -> float:

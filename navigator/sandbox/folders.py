@@ -140,7 +140,7 @@ def _write_tree(private: PrivateRepo, entries: Mapping[str, TreeEntry], folder: 
         _make_folders(folder, path, made)
         mode = 0o755 if entry.mode == _EXECUTABLE else 0o644
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(folder / path, flags, mode), "wb") as file:  # noqa: PTH123
+        with open(os.open(f"{folder}/{path}", flags, mode), "wb") as file:  # noqa: PTH123
             file.write(content)
     for path, sha in links.items():
         _make_folders(folder, path, made)

@@ -114,7 +114,7 @@ class UsageWatch:
         self._limits = limits
         self._scratch = scratch
         self._deadline = began + limits.seconds
-        self._next_processes = began
+        self._next_processes = began + _LOOK_AT_PROCESSES
         self._next_disk = began + _LOOK_AT_DISK
         self._before = used_bytes(scratch)
         self._device = scratch.stat().st_dev

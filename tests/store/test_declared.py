@@ -127,7 +127,8 @@ def landed(store: Store, review: Review | None, at: str) -> Proposal:
             tx.add_review(made.id, review)
         tx.add_decision(made.id, Decision(kind=DecisionKind.APPROVE, tree=made.tree))
         landing = Landing(state=LandingState.LANDED, ref="refs/heads/main", commit=made.tree, at=at)
-        return tx.set_landing(made.id, landing)
+        tx.set_landing(made.id, landing)
+        return tx.read.proposal(made.id)
 
 
 def test_landed_proposals_are_counted_by_verdict_and_fate(store: Store, task: Task) -> None:

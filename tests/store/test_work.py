@@ -272,7 +272,8 @@ def test_the_first_review_of_a_role_counts_and_the_newest_is_shown(store: Store,
 
 def decided(store: Store, made: Proposal) -> Proposal:
     with store.transaction() as tx:
-        return tx.add_decision(made.id, Decision(kind=DecisionKind.APPROVE, tree=made.tree))
+        tx.add_decision(made.id, Decision(kind=DecisionKind.APPROVE, tree=made.tree))
+        return tx.read.proposal(made.id)
 
 
 def test_a_decision_is_about_the_tree_that_was_seen(store: Store, task: Task) -> None:
@@ -291,7 +292,8 @@ def test_a_decision_taken_back_takes_its_landing_along(store: Store, task: Task)
     assert decided(store, made).state is ProposalState.DECIDED
     with store.transaction() as tx:
         tx.set_landing(made.id, Landing(state=LandingState.REFUSED, reason="dirty"))
-        reopened = tx.set_proposal_state(made.id, ProposalState.OPEN)
+        tx.set_proposal_state(made.id, ProposalState.OPEN)
+    reopened = store.read.proposal(made.id)
     assert (reopened.decision, reopened.landing) == (None, None)
     with pytest.raises(Conflict, match="has no decision"), store.transaction() as tx:
         tx.set_landing(made.id, Landing(state=LandingState.LANDED))
@@ -318,8 +320,8 @@ def test_a_landing_and_its_undoing(store: Store, task: Task) -> None:
     assert pending[0].plan == {"ref": "refs/heads/x", "old": "", "new": "c1"}
     with store.transaction() as tx:
         tx.journal_close(entry, "done")
-        landed = tx.set_landing(made.id, Landing(state=LandingState.LANDED, ref="x", commit="c1"))
-    assert landed.state is ProposalState.LANDED
+        tx.set_landing(made.id, Landing(state=LandingState.LANDED, ref="x", commit="c1"))
+    assert store.read.proposal(made.id).state is ProposalState.LANDED
     with pytest.raises(IllegalTransition, match="only an open proposal"):
         decided(store, made)
     assert store.read.pending_landings() == frozenset()
@@ -327,7 +329,8 @@ def test_a_landing_and_its_undoing(store: Store, task: Task) -> None:
     with pytest.raises(Exception, match="no open journal entry"), store.transaction() as tx:
         tx.journal_close(entry, "done")
     with store.transaction() as tx:
-        undone = tx.set_landing(made.id, Landing(state=LandingState.UNDONE, reason="reverted"))
+        tx.set_landing(made.id, Landing(state=LandingState.UNDONE, reason="reverted"))
+    undone = store.read.proposal(made.id)
     assert undone.state is ProposalState.DECIDED
     assert undone.landing.state is LandingState.UNDONE
     assert len(list(store.read.export_rows("landings"))) == 3

@@ -228,10 +228,11 @@ class Reader(
 
     def _with_parts(self, found: list[sqlite3.Row]) -> list[Proposal]:
         ids = [row["id"] for row in found]
-        newest = self._newest("reviews", ids, by=("proposal_id", "role"))
+        read = list(self._among("SELECT * FROM reviews WHERE proposal_id", ids, " ORDER BY id"))
+        newest = {(row["proposal_id"], row["role"]): row for row in read}
         reviews = dict(zip(newest, self.reviews_from(list(newest.values())), strict=True))
-        first = self._newest("reviews", ids, " AND counted = 1 AND role = 'reviewer'")
-        again = {key: row for key, row in first.items() if newest[*key, Role.REVIEWER]["id"] != row["id"]}
+        first = {row["proposal_id"]: row for row in read if row["counted"] and row["role"] == Role.REVIEWER}
+        again = {key: row for key, row in first.items() if newest[key, Role.REVIEWER]["id"] != row["id"]}
         firsts = dict(zip(again, self.reviews_from(list(again.values())), strict=True))
         decisions = self._newest("decisions", ids, " AND withdrawn = 0")
         landings = self._newest("landings", ids)
@@ -241,9 +242,9 @@ class Reader(
             parts = {
                 name: reviews[number, role] for name, role in _REVIEWS.items() if (number, role) in reviews
             }
-            if (number,) in firsts:
-                parts["first_review"] = firsts[(number,)]
-            decision, landing = decisions.get((number,)), landings.get((number,))
+            if number in firsts:
+                parts["first_review"] = firsts[number]
+            decision, landing = decisions.get(number), landings.get(number)
             made.append(
                 from_row(
                     Proposal,
@@ -256,11 +257,9 @@ class Reader(
             )
         return made
 
-    def _newest(
-        self, table: str, ids: list[int], extra: str = "", by: tuple[str, ...] = ("proposal_id",)
-    ) -> dict[tuple[Any, ...], sqlite3.Row]:
+    def _newest(self, table: str, ids: list[int], extra: str = "") -> dict[int, sqlite3.Row]:
         found = self._among(f"SELECT * FROM {table} WHERE proposal_id", ids, f"{extra} ORDER BY id")
-        return {tuple(row[name] for name in by): row for row in found}
+        return {row["proposal_id"]: row for row in found}
 
     def open_proposal(self, task_id: str) -> Proposal:
         """The one open proposal of a task.

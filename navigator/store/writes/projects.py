@@ -156,7 +156,7 @@ class TaskWrites(TransactionCore):
         report: str | None = None,
         escalated: Escalation | None = None,
         data: Mapping[str, Any] | None = None,
-    ) -> Task:
+    ) -> None:
         """Move a task along the transition table.
 
         Args:
@@ -177,8 +177,8 @@ class TaskWrites(TransactionCore):
         given = {"round": round, "note": note, "report": report, "escalated": escalated}
         values.update({name: value for name, value in given.items() if value is not None})
         self._update("tasks", row["id"], values)
-        self._state_event(task_id, current, to, {"reason": reason, **(data or {})})
-        return self.read.task(task_id)
+        where = {name: values.get(name, row[name]) for name in ("attempt", "round")}
+        self._state_event(task_id, current, to, {**where, "reason": reason, **(data or {})})
 
     def new_attempt(self, task_id: str, note: str = "") -> Task:
         """Queue a task again from the start: attempt + 1, round 0; what stood open or decided is superseded.
@@ -199,7 +199,7 @@ class TaskWrites(TransactionCore):
         cleared = dict.fromkeys(("base_commit", "reason", "report", "escalated"), "")
         fresh = {"state": TaskState.QUEUED.value, "attempt": attempt, "round": 0, "note": note}
         self._update("tasks", row["id"], {**cleared, **fresh, "updated": now, "since": now})
-        self._state_event(task_id, current, TaskState.QUEUED, {"reason": ""})
+        self._state_event(task_id, current, TaskState.QUEUED, {"attempt": attempt, "round": 0, "reason": ""})
         self.event("task_attempt", task_id, data={"attempt": attempt, "note": note})
         return self.read.task(task_id)
 
@@ -237,11 +237,9 @@ class TaskWrites(TransactionCore):
         self.event("task_escalated", task_id, data={"escalated": escalation.value})
         return self.read.task(task_id)
 
-    def set_task_base(self, task_id: str, base_commit: str) -> Task:
+    def set_task_base(self, task_id: str, base_commit: str) -> None:
         """Pin the commit that the present attempt is written on. Writes no event: no client waits for it."""
-        row = self._task_row(task_id)
-        self._update("tasks", row["id"], {"base_commit": base_commit})
-        return self.read.task(task_id)
+        self._update("tasks", self._task_row(task_id)["id"], {"base_commit": base_commit})
 
     def add_suggestions(self, scan: str, attempt: int, found: Iterable[Suggestion]) -> list[Suggestion]:
         """Keep what a scan suggests; what its earlier attempts left open is dismissed."""
@@ -281,6 +279,4 @@ class TaskWrites(TransactionCore):
         self._update("suggestions", suggestion.id, encoded(Suggestion, values))
 
     def _state_event(self, task: str, current: TaskState, to: TaskState, data: Mapping[str, Any]) -> None:
-        row = self._task_row(task)
-        where = {"attempt": row["attempt"], "round": row["round"]}
-        self.event("task_state", task, data={"from": current.value, "to": to.value, **where, **data})
+        self.event("task_state", task, data={"from": current.value, "to": to.value, **data})

@@ -71,7 +71,7 @@ class ProposalWrites(TransactionCore):
         self.event("proposal_added", made.task_id, made.id, {**where, **stat})
         return made
 
-    def set_proposal_state(self, proposal_id: str, to: ProposalState) -> Proposal:
+    def set_proposal_state(self, proposal_id: str, to: ProposalState) -> None:
         """Move a proposal along the transition table; asking for the state it has does nothing.
 
         Going back to open withdraws the developer's decision.
@@ -82,7 +82,7 @@ class ProposalWrites(TransactionCore):
         row = self._proposal_row(proposal_id)
         current = ProposalState(row["state"])
         if current is to:
-            return self.read.proposal(proposal_id)
+            return
         require_transition(current, to, of=proposal_id)
         if to is ProposalState.OPEN:
             self._run(
@@ -90,7 +90,6 @@ class ProposalWrites(TransactionCore):
             )
         self._update("proposals", row["id"], {"state": to.value})
         self._told("proposal_state", proposal_id, {"from": current.value, "to": to.value})
-        return self.read.proposal(proposal_id)
 
     def set_proposal_seen(self, proposal_id: str, seen: bool = True) -> None:
         """Note that the developer looked at it."""
@@ -143,7 +142,7 @@ class ProposalWrites(TransactionCore):
         )
         return number
 
-    def add_decision(self, proposal_id: str, decision: Decision) -> Proposal:
+    def add_decision(self, proposal_id: str, decision: Decision) -> None:
         """Record the developer's decision; the proposal becomes decided. The task's state is the caller's to move.
 
         Raises:
@@ -170,9 +169,9 @@ class ProposalWrites(TransactionCore):
         columns = {"proposal_id": row["id"], "tree": row["tree"], "at": decision.at or utc_now()}
         self._insert("decisions", decision, **columns)
         self._told("decision_added", proposal_id, {"decision": decision.kind.value, "tree": row["tree"]})
-        return self.set_proposal_state(proposal_id, ProposalState.DECIDED)
+        self.set_proposal_state(proposal_id, ProposalState.DECIDED)
 
-    def set_landing(self, proposal_id: str, landing: Landing) -> Proposal:
+    def set_landing(self, proposal_id: str, landing: Landing) -> None:
         """Record how far an approval got; the proposal becomes landed with LANDED and decided again with UNDONE.
 
         Raises:
@@ -191,10 +190,9 @@ class ProposalWrites(TransactionCore):
         said = landing.model_dump(mode="json", include={"state", "ref", "commit", "reason"})
         self._told("landing_set", proposal_id, said)
         if landing.state is LandingState.LANDED:
-            return self.set_proposal_state(proposal_id, ProposalState.LANDED)
+            self.set_proposal_state(proposal_id, ProposalState.LANDED)
         if landing.state is LandingState.UNDONE:
-            return self.set_proposal_state(proposal_id, ProposalState.DECIDED)
-        return self.read.proposal(proposal_id)
+            self.set_proposal_state(proposal_id, ProposalState.DECIDED)
 
     def journal_open(self, proposal_id: str, plan: Mapping[str, Any]) -> int:
         """Write down what a landing is about to do, before it does it.
