@@ -168,8 +168,7 @@ def _recording_requests(recorder: Recorder) -> None:
     send = httpx.AsyncClient.send
 
     async def sent(self: httpx.AsyncClient, request: httpx.Request, **options: Any) -> httpx.Response:
-        if request.method == "POST":
-            pickle.dump((request.url.path, request.content), recorder.http)
+        pickle.dump((request.method, request.url.path, request.content), recorder.http)
         return await send(self, request, **options)
 
     httpx.AsyncClient.send = sent  # type: ignore[method-assign]
@@ -364,7 +363,7 @@ def replay_http(folder: Path) -> tuple[float, int]:
             for role, server in servers.items()
             if server.stdout
         }
-        writer = next(json.loads(body)["model"] for _, body in asked if body)
+        writer = next(json.loads(body)["model"] for *_, body in asked if body)
 
         async def ask() -> float:
             async with httpx.AsyncClient(timeout=60) as client:
@@ -372,11 +371,11 @@ def replay_http(folder: Path) -> tuple[float, int]:
                     while (await client.get(f"http://127.0.0.1:{port}/health")).status_code != 200:
                         await asyncio.sleep(0.05)
                 before = time.process_time()
-                for path, body in asked:
+                for method, path, body in asked:
                     role = "generator" if body and json.loads(body)["model"] == writer else "reviewer"
                     url = f"http://127.0.0.1:{at[role]}{path}"
                     async with client.stream(
-                        "POST", url, content=body, headers={"Content-Type": "application/json"}
+                        method, url, content=body, headers={"Content-Type": "application/json"}
                     ) as response:
                         async for line in response.aiter_lines():
                             json.loads(line[6:] if line.startswith("data: {") else "0")

@@ -286,9 +286,9 @@ def _ordinary(where: Path) -> RepoFacts | None:
     try:
         branch = read_file(git_dir, "HEAD", LARGEST_HOOK).decode().strip().removeprefix("ref: ")
         commit = read_file(git_dir, branch, LARGEST_HOOK).decode().strip()
-        settings = read_file(git_dir, "config", LARGEST_HOOK).lower()
     except (OSError, ValueError):
         return None
+    settings = _settings(git_dir)
     if (
         b"worktree" in settings
         or b"include" in settings
@@ -349,7 +349,7 @@ def read_facts(path: Path | str) -> RepoFacts:
         object_format=object_format,
         root_commit=root,
         bare=places.work_tree is None,
-        partial=_is_partial(git),
+        partial=_is_partial(places, git),
         operation=_operation(places.git_dir),
         hooks=_hooks(places),
         branches=tuple(os.fsdecode(line).removeprefix("refs/heads/") for line in listed.splitlines()),
@@ -363,7 +363,19 @@ def _root_commit(git_dir: Path, outside: tuple[Path, ...], head: str) -> str:
     return Git(git_dir, outside=outside).run("rev-list", "--first-parent", "--max-parents=0", head).text
 
 
-def _is_partial(git: Git) -> bool:
+def _settings(git_dir: Path) -> bytes:
+    """A repository's own configuration in small letters; `include`, which may mean anything, where it is no plain file."""
+    try:
+        return read_file(git_dir, "config", LARGEST_HOOK).lower()
+    except OSError:
+        return b"include"
+
+
+def _is_partial(places: RepoFacts, git: Git) -> bool:
+    """Whether files may be left with a promisor; git is asked only where the configuration may name one."""
+    settings = _settings(places.common_dir)
+    if not any(word in settings for word in (b"partialclone", b"promisor", b"worktreeconfig", b"include")):
+        return False
     pattern = r"^(extensions\.partialclone|remote\..*\.promisor)$"
     return git.run("config", "--name-only", "--get-regexp", pattern, check=False).status == 0
 
