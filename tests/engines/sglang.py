@@ -88,6 +88,7 @@ def environment(folder: Path) -> dict[str, str]:
         "PYTHONPATH": str(SHIM),
         "HF_HUB_OFFLINE": "1",
         "SGLANG_USE_CPU_ENGINE": "1",
+        "OMP_NUM_THREADS": "1",  # more of them wait for each other where others use the cores
         "SGLANG_DISABLED_MODEL_ARCHS": ",".join(unneeded),
     }
 
