@@ -429,7 +429,7 @@ def main() -> None:
         prepare(paths, projects=chosen.projects, tasks=chosen.tasks)
         with locked_dependencies(paths) as world:
             for project in world.reader.projects():
-                world.private(project)
+                world.repositories.private(project)
         shutil.copytree(folder / "state", folder / "before", symlinks=True)
         made = _child(folder, *(["--profile", chosen.profile] if chosen.profile else []))
         _put_back(folder)

@@ -42,9 +42,9 @@ def rehearsed(folder: Path, *, telling: bool, tasks: int) -> tuple[Relation, ...
     os.environ[CONFIG_VARIABLE] = str(config)
     samples = sample_projects()[: sized(1, 12, 12)]
     with locked_dependencies(StatePaths(folder / "state").ensure(), time_scale=0.0) as deps:
-        deps.strategy._command = (sys.executable, "-m", "tests.scripted")  # type: ignore[attr-defined]
+        deps.servers.strategy._command = (sys.executable, "-m", "tests.scripted")  # type: ignore[attr-defined]
         if telling:
-            deps.strategy._options += ("--telling",)  # type: ignore[attr-defined]
+            deps.servers.strategy._options += ("--telling",)  # type: ignore[attr-defined]
 
         async def session() -> None:
             for sample in samples:

@@ -13,6 +13,7 @@ from navigator.actions.wire import Result
 from navigator.config.paths import StatePaths
 from navigator.config.settings import ProjectEntry
 from navigator.journey.dependencies import Dependencies
+from navigator.journey.servers import ModelServers
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Project
 
@@ -38,6 +39,7 @@ def locked_dependencies(
     *,
     on_problem: Callable[[str], None] = _log_only,
     patience: float = 0.0,
+    time_scale: float = 1.0,
     **options: Any,
 ) -> Iterator[Dependencies]:
     """Hold the lock and the one writing connection; release both at the end.
@@ -45,6 +47,7 @@ def locked_dependencies(
     Args:
         on_problem: called with a message for each `[[project]]` entry of the settings that could not be added.
         patience: seconds to wait for the lock.
+        time_scale: the rehearsal's.
         options: further fields of `Dependencies`.
 
     Raises:
@@ -67,9 +70,8 @@ def locked_dependencies(
     try:
         connection = open_writer(paths.database, rehearsal=settings.rehearsal)
         try:
-            deps = Dependencies(
-                settings=settings, paths=paths, store=Store(connection), reader=Reader(connection), **options
-            )
+            servers = ModelServers(settings, paths, time_scale)
+            deps = Dependencies(settings, paths, Store(connection), Reader(connection), servers, **options)
             if settings.project or any(held.source == FROM_CONFIG for held in deps.reader.projects()):
                 for problem in sync_projects(deps):
                     on_problem(problem)
@@ -105,7 +107,7 @@ def act_alone(
             try:
                 return await perform(deps, op, args)
             finally:
-                await deps.close()
+                await deps.servers.close()
 
         return asyncio.run(once())
 

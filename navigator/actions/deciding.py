@@ -397,7 +397,7 @@ class Undo(SubjectVerb):
         row: dict[str, Any] = {"id": proposal.id, "undone": False, "ref": ""}
         try:
             # A landing under way is not interrupted: once it is done, there is a landing to undo and no approval.
-            async with deps.project_lock(proposal.project_id):
+            async with deps.repositories.lock(proposal.project_id):
                 on = read_card(deps.reader, proposal.id)
                 self.require_one(on)
                 if on.landing != LandingState.LANDED:

@@ -170,7 +170,7 @@ def plan_leaving(
 
 def _planned(paths: StatePaths, deps: Prompting, reader: Reader, proposal: Proposal) -> Leaving:
     from navigator.git.private import PrivateRepo
-    from navigator.journey.dependencies import at_home
+    from navigator.journey.repositories import at_home
     from navigator.journey.review import plan_review, prompt_dependencies
     from navigator.journey.subject import learn_leaving, leaving_messages, read_subject
 

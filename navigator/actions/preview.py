@@ -17,10 +17,11 @@ from navigator.git.facts import read_base
 from navigator.git.private import PrivateRepo, is_commit_id
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message
-from navigator.journey.dependencies import Prompting, at_home
+from navigator.journey.dependencies import Prompting
 from navigator.journey.prompts.assemble import Prompted, prompt_for
 from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.journey.prompts.material import Material
+from navigator.journey.repositories import at_home
 from navigator.journey.review import plan_review, prompt_dependencies
 from navigator.journey.subject import read_subject
 from navigator.model.errors import UsageError

@@ -132,11 +132,11 @@ class SetProject(Verb):
             changes["review_branches"] = tuple(
                 one.strip() for one in changes["review_branches"] if one.strip()
             )
-        async with deps.project_lock(project.id) if self.path is not None else nullcontext():
+        async with deps.repositories.lock(project.id) if self.path is not None else nullcontext():
             with deps.store.transaction() as tx:
                 now = tx.update_project(project.id, **changes)
             if self.path is not None:
-                deps.forget_private(project.id)
+                deps.repositories.forget(project.id)
         said = ", ".join(f"{name.replace('_', ' ')} is {_shown(getattr(now, name))}" for name in changes)
         return done([Told(now.name, said)], project=now, changed=list(changes))
 
@@ -321,8 +321,7 @@ class CheckProject(Verb):
             base = new_base(setup.project)
             return base, setup.private.pin_base(base)
 
-        async with deps.project_lock(project.id):
-            base, tree = await asyncio.to_thread(pinned)
+        base, tree = await deps.repositories.locked(project.id, pinned)
         found = await asyncio.to_thread(_look_around, setup, tree)
         baseline = await baseline_of(deps, setup, tree, rerun=True) if project.check.strip() else None
         outcome = baseline.outcome if baseline else CheckOutcome.UNTESTED

@@ -131,7 +131,7 @@ class RequestFix(SubjectVerb):
         shown = deps.reader.proposal(self.proposal)
         require_tree(shown, self.tree)
         review_task = deps.reader.task(shown.task_id)
-        branch, is_base = await asyncio.to_thread(_branch, deps, review_task)
+        branch, is_base = await asyncio.to_thread(_branch, deps.reader, review_task)
         on = "" if is_base else branch or review_task.head
         with deps.store.transaction() as tx:
             self.require(tx.read)  # checked again: git took its time
@@ -173,12 +173,12 @@ def _findings(proposal: Proposal) -> list[Finding]:
     )
 
 
-def _branch(deps: Dependencies, review_task: Task) -> tuple[str, bool]:
+def _branch(reader: Reader, review_task: Task) -> tuple[str, bool]:
     """The branch that holds the change now ("": uncommitted work, or no branch does), and whether it is the project's base."""
     from navigator.git.existing import branch_with
     from navigator.git.facts import read_facts, resolve_base
 
-    project = deps.project(review_task.project_id)
+    project = reader.project(review_task.project_id)
     facts = read_facts(project.path)
     branch = branch_with(facts, review_task.head, project.base)
     return branch, bool(branch) and resolve_base(facts, project.base)[0] == f"refs/heads/{branch}"

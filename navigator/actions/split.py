@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -75,8 +74,7 @@ class Split(SubjectVerb):
     async def perform(self, deps: Dependencies) -> Done:
         parent = deps.reader.proposal(self.proposal)
         self.require(deps.reader)
-        async with deps.project_lock(parent.project_id):
-            taken, left = await asyncio.to_thread(self._build, deps, parent)
+        taken, left = await deps.repositories.locked(parent.project_id, self._build, deps, parent)
         with deps.store.transaction() as tx:
             # Checked again: the user may have decided while the trees were made.
             self.model_copy(update={"tree": parent.tree}).require(deps.reader)
@@ -99,7 +97,7 @@ class Split(SubjectVerb):
         alone, else on a commit that holds the part."""
         from navigator.git.hunks import ChoiceRefused, build_part, commit_part
 
-        private, base = deps.private(deps.project(parent.project_id)), parent.base_commit
+        private, base = deps.repositories.private(deps.reader.project(parent.project_id)), parent.base_commit
         chosen = build_part(private, base, parent.tree, self.hunks)
         part = _built(deps, parent, chosen, base, f"{', '.join(chosen.labels)} of {parent.id}")
         try:
@@ -162,8 +160,8 @@ def _built(
     """
     from navigator.checks.policy import check_policy
 
-    project = deps.project(parent.project_id)
-    private = deps.private(project)
+    project = deps.reader.project(parent.project_id)
+    private = deps.repositories.private(project)
     paths, tree = private.tree_entries(base).keys(), chosen.tree
     policy = check_policy(private.raw_diff(base, tree), paths, private.read_blob, project=project)
     refused = next((item for item in policy if item.action is PolicyAction.REFUSE), None)

@@ -37,6 +37,7 @@ from navigator.model.states import (
 from navigator.sheet.variants import variant_words, why_it_waits
 
 if TYPE_CHECKING:
+    from navigator.config.settings import Settings
     from navigator.journey.dependencies import Dependencies
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
@@ -363,7 +364,7 @@ class AddTasks(Verb):
         added: list[list[str]] = []
         with deps.store.transaction() as tx:
             for task in self.tasks:
-                ways = _ways(deps, task)
+                ways = _ways(deps.settings, task)
                 fields = task.model_dump(include={"kind", "complexity", "priority", "files"})
                 ids = [tx.add_task(projects[task.project].id, task.text, **fields).id for _ in ways]
                 if len(ids) > 1:
@@ -381,12 +382,12 @@ def _queued(task: Task) -> str:
     return f"{said}, after {after}" if after else said
 
 
-def _ways(deps: Dependencies, task: NewTask) -> list[Variation]:
+def _ways(settings: Settings, task: NewTask) -> list[Variation]:
     """How each variant of a task is written."""
     if task.variants == 1:
         return [Variation()]
-    writer = deps.settings.routing.writer(task.kind, task.complexity)
-    return variations(task.variants, deps.settings.server(writer).temperature)
+    writer = settings.routing.writer(task.kind, task.complexity)
+    return variations(task.variants, settings.server(writer).temperature)
 
 
 def _link(tx: Transaction, wanted: Sequence[NewTask], added: Sequence[Sequence[str]]) -> None:

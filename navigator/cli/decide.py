@@ -15,7 +15,7 @@ from navigator.actions.split import Split
 from navigator.cli import output, session
 from navigator.cli.command import AtLeast1, Note, Value, command, given
 from navigator.git.facts import RepoFacts, read_facts
-from navigator.journey.dependencies import at_home
+from navigator.journey.repositories import at_home
 from navigator.landing import land as landing
 from navigator.landing.plan import LandingRefused
 from navigator.model.errors import UsageError

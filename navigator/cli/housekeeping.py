@@ -28,6 +28,7 @@ from navigator.store.lock import StateLock
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
     from navigator.model.models import Project
+    from navigator.store.reads.reader import Reader
 
 _AGE = patterns.compile(r"(\d+)([dwh])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -82,13 +83,13 @@ def _drop_proposals(deps: Dependencies, before: str) -> int:
         for proposal in old:
             private.drop(kept_name(proposal))
             dropped += 1
-        private.collect(_bases_in_use(deps, project, {proposal.task_id for proposal in old}))
+        private.collect(_bases_in_use(deps.reader, project, {proposal.task_id for proposal in old}))
     return dropped
 
 
-def _bases_in_use(deps: Dependencies, project: Project, gone: Collection[str] = ()) -> set[str]:
+def _bases_in_use(reader: Reader, project: Project, gone: Collection[str] = ()) -> set[str]:
     """Bases still in use: an attempt that is not written yet has only its base."""
-    tasks = deps.reader.tasks(project=project.id)
+    tasks = reader.tasks(project=project.id)
     bases = {base for task in tasks if task.id not in gone for base in (task.base_commit, task.base)}
     return {base for base in bases if is_commit_id(base)}
 
@@ -110,7 +111,7 @@ def _drop_exam(deps: Dependencies) -> int:
             output.note(f"{project.name}: its exam items stay: {error.message}")
             continue
         if gone := drop_retired(private, [item for item in asked if item.project_id == project.id]):
-            private.collect(_bases_in_use(deps, project))
+            private.collect(_bases_in_use(deps.reader, project))
             dropped += gone
     return dropped
 

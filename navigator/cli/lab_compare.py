@@ -24,6 +24,7 @@ from navigator.model.states import Role
 from navigator.model.text import plural
 
 if TYPE_CHECKING:
+    from navigator.config.paths import StatePaths
     from navigator.config.settings import Settings
     from navigator.journey.dependencies import Dependencies
     from navigator.lab.comparing.journal import LabTask
@@ -68,15 +69,15 @@ async def judged(
     from navigator.lab.comparing.session import load
 
     unreadable = 0
-    swaps = not deps.strategy.both_resident
-    here = await resident_now(deps.strategy) if swaps else None
+    swaps = not deps.servers.strategy.both_resident
+    here = await resident_now(deps.servers.strategy) if swaps else None
     for role in sorted(dict.fromkeys(judges), key=lambda each: each != here):
         server = getattr(deps.settings, role)
         name = f"{role}: {server.model}"
         if not questions(tasks, done.answers, name, journal.votes):
             continue
         if swaps and role not in ("final", here):
-            await load(deps, Role(role))
+            await load(deps.servers, Role(role))
             here = Role(role)
         async with ModelClient(server) as client:
             await client.require_model()
@@ -189,7 +190,7 @@ def compare(
                 done = await run(deps, journal, chosen, names, rounds, adapter, "compare", words, output.note)
                 return chosen, can, done, await judged(deps, judge, chosen, done, journal) if judge else None
             finally:
-                await deps.close()
+                await deps.servers.close()
 
         chosen, can, done, said = asyncio.run(whole())
     document: dict[str, Any] = {"name": called, "n": len(chosen), "power": can}
@@ -235,7 +236,7 @@ async def _tasks(
     if journal.chosen:
         return journal.tasks
     functions = [function for file in files for function in read_functions(file)[:limit]]
-    await asyncio.to_thread(_add_functions, deps, journal, functions)
+    await asyncio.to_thread(_add_functions, deps.paths, journal, functions)
     if projects or not files:
         held = deps.reader.projects()
         if not held:
@@ -254,12 +255,12 @@ async def _tasks(
     return journal.tasks
 
 
-def _add_functions(deps: Dependencies, journal: Journal, functions: Iterable[Function]) -> None:
+def _add_functions(paths: StatePaths, journal: Journal, functions: Iterable[Function]) -> None:
     """Add those that the journal does not have yet. Runs git."""
     known = {task.key for task in journal.tasks}
     for function in functions:
         if function.key not in known:
-            journal.add(as_task(deps, function))
+            journal.add(as_task(paths, function))
 
 
 def _more_tasks(journal: Journal) -> str:
@@ -339,9 +340,9 @@ async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...
 
     try:
         if not journal.chosen:
-            await asyncio.to_thread(_add_functions, deps, journal, bench_functions())
+            await asyncio.to_thread(_add_functions, deps.paths, journal, bench_functions())
             journal.add(Tried(key=""))
         words = words_again(arm=names)
         return await run(deps, journal, journal.tasks, names, 1, None, "bench", words, output.note)
     finally:
-        await deps.close()
+        await deps.servers.close()

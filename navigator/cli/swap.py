@@ -34,6 +34,7 @@ from navigator.model.text import SIMULATED, plural
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
     from navigator.journey.dependencies import Dependencies
+    from navigator.store.writes.writer import Store
     from navigator.swap.base import PhaseEvent, SwapResult
 
 
@@ -188,7 +189,7 @@ async def swap_alone(deps: Dependencies, role: Role, *, stays: bool = False) -> 
     from navigator.engine.swapping import CanaryWatch, confirmed, first_answer, garbage
     from navigator.journey.recovery import Storage
 
-    strategy = deps.strategy
+    strategy = deps.servers.strategy
     origin, started, began = await strategy.resident(), utc_now(), time.monotonic()
     both = strategy.both_resident
     known: dict[str, Any] = {
@@ -206,7 +207,7 @@ async def swap_alone(deps: Dependencies, role: Role, *, stays: bool = False) -> 
                 result = replace(result, outcome="failed", failure="garbage", reason=garbage(found))
     except asyncio.CancelledError:
         cut = Swap(**known, outcome="failed", failure="cancelled", reason="Interrupted during the swap.")
-        _note_resident(deps, "", cut)
+        _note_resident(deps.store, "", cut)
         raise
     finally:
         if strategy.embedded and not stays:
@@ -221,7 +222,7 @@ async def swap_alone(deps: Dependencies, role: Role, *, stays: bool = False) -> 
     )
     if origin is not role and not both:
         left = None if strategy.embedded and not stays else there  # the rehearsal's process has just ended
-        _note_resident(deps, left.value if left is not None else "", made)
+        _note_resident(deps.store, left.value if left is not None else "", made)
     return made
 
 
@@ -229,8 +230,8 @@ def _rest() -> None:
     """Put the server that is awake to sleep."""
     require_no_conductor()
     with locked_dependencies(state_paths()) as deps:
-        result = asyncio.run(deps.strategy.rest(_tell_event))
-        _note_resident(deps, "")
+        result = asyncio.run(deps.servers.strategy.rest(_tell_event))
+        _note_resident(deps.store, "")
     output.show(
         {"outcome": result.outcome, "seconds": result.seconds, "reason": result.reason},
         lambda _: _say_ended(result),
@@ -239,9 +240,9 @@ def _rest() -> None:
         sys.exit(1)
 
 
-def _note_resident(deps: Dependencies, resident: str, made: Swap | None = None) -> None:
+def _note_resident(store: Store, resident: str, made: Swap | None = None) -> None:
     """Record which role's model is loaded now, and the swap that loaded it."""
-    with deps.store.transaction() as tx:
+    with store.transaction() as tx:
         if made is not None:
             tx.add_swap(made)
         tx.set_meta("resident", resident)
@@ -316,7 +317,7 @@ def measure(*, n: Annotated[int, Value(type=click.IntRange(1, 1000))] = 30) -> N
     require_no_conductor()
     paths = state_paths()
     with locked_dependencies(paths, time_scale=scale_of(None)) as deps:
-        strategy = deps.strategy
+        strategy = deps.servers.strategy
         if strategy.both_resident:
             raise Conflict(
                 f'Strategy "{strategy.name}" keeps both models loaded: there is no swap to measure.'
@@ -339,7 +340,7 @@ def measure(*, n: Annotated[int, Value(type=click.IntRange(1, 1000))] = 30) -> N
 async def _measured(deps: Dependencies, round_trips: int) -> str:
     """Make the swaps; returns why they ended. The model that was loaded before is loaded again."""
     try:
-        home = await deps.strategy.resident()
+        home = await deps.servers.strategy.resident()
         first = [] if home else [Role.GENERATOR]
         home = home or Role.GENERATOR
         away = Role.REVIEWER if home is Role.GENERATOR else Role.GENERATOR
@@ -349,11 +350,11 @@ async def _measured(deps: Dependencies, round_trips: int) -> str:
             words = "" if swap.outcome == "done" else f", {swap.outcome}: {swap.reason}"
             output.note(f"{made} of {len(goal)}: to the {role.value} in {swap.seconds:.1f} s{words}")
             if swap.outcome != "done":
-                if await deps.strategy.resident() is not home:
+                if await deps.servers.strategy.resident() is not home:
                     await swap_alone(deps, home, stays=True)
                 return f"a swap failed: {swap.reason}"
     finally:
-        await deps.close()
+        await deps.servers.close()
     return COMPLETE
 
 

@@ -110,10 +110,10 @@ class Conductor:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, "work"))
         deps.store.on_commit = self._committed
         deps.on_live = self._server.publish_live
-        deps.at_hand = self._at_hand
+        deps.servers.at_hand = self._at_hand
         deps.conducting = True
         deps.conductor = self
-        strategy = deps.strategy  # a missing strategy is said before anything is bound or recovered
+        strategy = deps.servers.strategy  # a missing strategy is said before anything is bound or recovered
         if deps.settings.metrics.listen:
             from navigator.engine.metrics import MetricsServer
 
@@ -163,7 +163,7 @@ class Conductor:
         if self._stopping or role in self._live.given_up:
             return False
         held = self._live.resident is role and self._live.swapping_to is None
-        return held or self._deps.strategy.both_resident
+        return held or self._deps.servers.strategy.both_resident
 
     def _at_rest(self) -> bool:
         return not self._live.busy and not self._exam.running and self._live.swapping_to is None
@@ -188,7 +188,7 @@ class Conductor:
             self._deps,
             until=self._options.until,
             max_swaps=self._options.max_swaps,
-            both_resident=self._deps.strategy.both_resident,
+            both_resident=self._deps.servers.strategy.both_resident,
             exam=self._exam.view(loaded=self._at_hand(Role.REVIEWER)),
         )
         if self._options.only:
@@ -235,7 +235,7 @@ class Conductor:
         self._live.busy[task_id] = role
         if role is Role.REVIEWER:
             held = sum(one is role for one in self._live.busy.values())
-            self._exam.make_room(self._deps.request_limit(role) - held)
+            self._exam.make_room(self._deps.servers.limit(role) - held)
         running = self._stages[task_id] = self._spawn(self._guarded(task_id, role, stage))
 
         def let_go(_: asyncio.Task[None]) -> None:
@@ -297,8 +297,8 @@ class Conductor:
         # One that began before the connection was renewed may fail after it: the next look withdraws the outage.
         outage = ""
         if role is not Role.FINAL:
-            cut = await self._deps.strategy.was_cut_since(began)
-            outage = self._deps.strategy.outage or self._residency.outage
+            cut = await self._deps.servers.strategy.was_cut_since(began)
+            outage = self._deps.servers.strategy.outage or self._residency.outage
             outage = outage or ("The connection to the servers' machine was lost." if cut else "")
         give_up_after = None
         if self._options.until and not outage:
@@ -365,7 +365,7 @@ class Conductor:
         """Load a role when current work finishes; the scheduler decides what follows."""
         loaded = self._live.resident is role and self._live.swapping_to is None
         self._live.pardon(role)
-        if loaded or self._deps.strategy.both_resident:
+        if loaded or self._deps.servers.strategy.both_resident:
             return True
         self._live.wanted = role
         return False
@@ -386,14 +386,14 @@ class Conductor:
         return {
             "next_review": {"seconds": left, "why": ahead.why},
             "resident": live.resident.value if live.resident else None,
-            "both_resident": self._deps.strategy.both_resident,
-            "strategy": self._deps.strategy.name,
+            "both_resident": self._deps.servers.strategy.both_resident,
+            "strategy": self._deps.servers.strategy.name,
             "swapping_to": live.swapping_to.value if live.swapping_to else None,
             "busy": {task: role.value if role else None for task, role in live.busy.items()},
             "exam": {"running": self._exam.running, "asked": self._exam.asked},
             "inflight": {
                 role.value: {
-                    "limit": self._deps.request_limit(role),
+                    "limit": self._deps.servers.limit(role),
                     "most": self._deps.settings.server(role).max_inflight,
                 }
                 for role in (Role.GENERATOR, Role.REVIEWER)
@@ -450,8 +450,8 @@ class Conductor:
         await self._server.close()
         if self._metrics is not None:
             await asyncio.to_thread(self._metrics.close)
-        await self._deps.close()
-        if self._deps.strategy.embedded:
+        await self._deps.servers.close()
+        if self._deps.servers.strategy.embedded:
             # The rehearsal's server ends with its session: nothing is resident any more.
             self._live.resident = None
             with self._storage.writing("that nothing is resident"):

@@ -90,7 +90,7 @@ class ConductorState:
             held_until=self.held_until,
             swapping_to=self.swapping_to,
             both_resident=both_resident,
-            capacity={role: deps.request_limit(role) for role in Role},
+            capacity={role: deps.servers.limit(role) for role in Role},
             in_flight={role: sum(held is role for held in self.busy.values()) for role in Role},
             unreachable={role: moment for role, moment in self._not_before.items() if moment > now},
             batch=batch_rules(deps.settings),

@@ -66,7 +66,7 @@ class Reconciler:
         Args:
             failures: calls that failed in a row just now.
         """
-        live, strategy = self._live, self._deps.strategy
+        live, strategy = self._live, self._deps.servers.strategy
         if strategy.both_resident or live.swapping_to is not None:
             return
         believed = live.resident

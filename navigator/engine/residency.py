@@ -71,21 +71,27 @@ class Residency:
     @cached_property
     def warmth(self) -> WeightReadAhead:
         """Reads weights ahead, and measures how much of them a swap found in memory."""
-        return WeightReadAhead(self._deps.settings, self._deps.strategy)
+        return WeightReadAhead(self._deps.settings, self._deps.servers.strategy)
 
     async def begin(self) -> None:
         """Find out what is really loaded, whatever was last written down."""
-        if wrong := await self._deps.strategy.prepare():
+        if wrong := await self._deps.servers.strategy.prepare():
             log.warning("not everything could be prepared: %s", wrong)
         known = self._deps.reader.meta("resident", str)
         before = Role(known) if known in (Role.GENERATOR.value, Role.REVIEWER.value) else None
         try:
-            found = self._live.resident = await self._deps.strategy.resident()
+            found = self._live.resident = await self._deps.servers.strategy.resident()
         except ConnectionLost as error:
             self.note_outage(str(error))
             return
-        log.info("strategy %s, resident %s", self._deps.strategy.name, found.value if found else "nothing")
-        if None not in (before, found) and before is not found and not self._deps.strategy.both_resident:
+        log.info(
+            "strategy %s, resident %s", self._deps.servers.strategy.name, found.value if found else "nothing"
+        )
+        if (
+            None not in (before, found)
+            and before is not found
+            and not self._deps.servers.strategy.both_resident
+        ):
             self.outside(before, found)
         else:
             self._unproved = found
@@ -100,7 +106,7 @@ class Residency:
         Args:
             give_up: ask a role no more in this session if nothing listens at its address.
         """
-        if self._deps.strategy.restarts_servers:
+        if self._deps.servers.strategy.restarts_servers:
             return
         for seen in await looks(self._deps.settings, self._deps.paths):
             if seen.state in ("silent", "other", "unusable"):
@@ -122,7 +128,7 @@ class Residency:
         self._storage.event(
             "that a server does not answer", "server_problem", role=role.value, problem=problem
         )
-        if self._deps.strategy.both_resident:
+        if self._deps.servers.strategy.both_resident:
             with self._storage.writing("what is resident"):
                 self.note()
 
@@ -148,7 +154,7 @@ class Residency:
             return
         log.info("the %s's server answers again", role.value)
         self._storage.event("that a server answers again", "server_problem", role=role.value, problem="")
-        if self._deps.strategy.both_resident:
+        if self._deps.servers.strategy.both_resident:
             with self._storage.writing("what is resident"):
                 self.note()
 
@@ -156,7 +162,7 @@ class Residency:
         """Swap to `to`. The outcome is recorded; nothing is raised."""
         deps, live = self._deps, self._live
         origin, started, began = live.resident, utc_now(), time.monotonic()
-        if away := await deps.strategy.reach():
+        if away := await deps.servers.strategy.reach():
             self._not_reached(origin, to, began, away)
             return
         await self.forget(to, origin)
@@ -174,17 +180,17 @@ class Residency:
         try:
             measuring = await self.warmth.before(to)
             deps.cpu_work.forget()
-            result = await deps.strategy.swap(to, report)
+            result = await deps.servers.strategy.swap(to, report)
             bytes_read = await self.warmth.measured(measuring)
             await self._ended(origin, to, started, began, result, bytes_read, report)
         except NavigatorError as error:
             self._load_failed(to, began, str(error))
-            live.resident = await resident_now(deps.strategy)
+            live.resident = await resident_now(deps.servers.strategy)
         except Exception as error:
             # A defect in a strategy: said whole in the log, tried again after the pause that every failure has.
             log.exception("swap to %s broke", to.value)
             self._load_failed(to, began, repr(error))
-            live.resident = await resident_now(deps.strategy)
+            live.resident = await resident_now(deps.servers.strategy)
         finally:
             live.swapping_to = None
             if live.wanted is to:
@@ -209,7 +215,7 @@ class Residency:
         report: Report,
     ) -> None:
         deps, live = self._deps, self._live
-        result, live.resident = await confirmed(deps.strategy, to, result)
+        result, live.resident = await confirmed(deps.servers.strategy, to, result)
         if result.outcome == "done":
             result = await self._proved(origin, to, result, report)
         ended = time.monotonic()
@@ -241,7 +247,7 @@ class Residency:
         else:
             live.failed(to, began=began, give_up_after=None)
             if result.failure == "connection_lost":
-                self.note_outage(deps.strategy.outage or result.reason)
+                self.note_outage(deps.servers.strategy.outage or result.reason)
         if live.resident not in (None, origin, to) and result.failure != "garbage":
             self.outside(origin, live.resident)  # somebody else's swap was in the way
 
@@ -263,7 +269,7 @@ class Residency:
     def _keep(self, origin: Role | None, to: Role, **found: Any) -> None:
         """Write a swap of this session down, and count it."""
         named = {
-            "strategy": self._deps.strategy.recorded,
+            "strategy": self._deps.servers.strategy.recorded,
             "started": utc_now(),
         }
         swap = Swap(from_role=origin, to_role=to, **named | found)
@@ -276,7 +282,7 @@ class Residency:
         result, found = await first_answer(self.canary, to, result, report)
         if found is None or found.outcome is not CanaryOutcome.GARBAGE:
             return result
-        strategy = self._deps.strategy
+        strategy = self._deps.servers.strategy
         self.note_problem(to, garbage(found))
         back = origin if origin not in (None, to) else OTHER[to]
         assert back is not None
@@ -296,7 +302,7 @@ class Residency:
         live, role = self._live, self._live.resident
         if role is None or role is not self._unproved or live.swapping_to is not None:
             return
-        if self._deps.strategy.both_resident:
+        if self._deps.servers.strategy.both_resident:
             return
         self._unproved = None
         live.swapping_to = role  # until it has answered it is given no work, as after a swap of our own
@@ -322,7 +328,7 @@ class Residency:
         """Drop the connections to servers that go or come."""
         for role in roles:
             if role is not None:
-                await self._deps.forget_client(role)
+                await self._deps.servers.forget(role)
 
     def note_given_up(self, role: Role) -> None:
         """Say it once when a role is not loaded again: its tasks stay queued until somebody looks."""
@@ -342,7 +348,7 @@ class Residency:
         swap = Swap(
             from_role=before,
             to_role=found,
-            strategy=deps.strategy.recorded,
+            strategy=deps.servers.strategy.recorded,
             started=utc_now(),
             made_by="outside",
         )
@@ -360,7 +366,7 @@ class Residency:
         """Write down who is resident."""
         resident = self._live.resident
         word = resident.value if resident else ""
-        if self._deps.strategy.both_resident:
+        if self._deps.servers.strategy.both_resident:
             word = "" if self._live.problems else "both"
         with self._deps.store.transaction() as tx:
             tx.set_meta("resident", word)
@@ -369,9 +375,9 @@ class Residency:
 
     async def assumptions(self, role: Role | None) -> None:
         """Keep what a rehearsal assumes about time, which the session's modelled figures are based on."""
-        if not self._deps.strategy.embedded or role is None:
+        if not self._deps.servers.strategy.embedded or role is None:
             return
-        self._session.assume(role, (await self._deps.client(role).server_info()).get("timing"))
+        self._session.assume(role, (await self._deps.servers.client(role).server_info()).get("timing"))
 
 
 def batch_name(reader: Reader, now: str) -> str:
@@ -423,7 +429,7 @@ class Batches:
         Args:
             until: how far the session goes; "" for one that stays.
         """
-        if not self.name or until or not self._deps.strategy.both_resident:
+        if not self.name or until or not self._deps.servers.strategy.both_resident:
             return
         now = time.monotonic()
         if self._deps.reader.tasks(states=LOOP_TASK_STATES, limit=1):

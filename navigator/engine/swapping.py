@@ -234,7 +234,7 @@ class CanaryWatch:
 
     async def _ask(self, role: Role) -> Canary:
         try:
-            async with self._deps.lent_client(role) as client, asyncio.timeout(_SECONDS):
+            async with self._deps.servers.lent(role) as client, asyncio.timeout(_SECONDS):
                 model = role, client.settings.model
                 answers = await _answers(client)
         except (NavigatorError, TimeoutError) as error:
@@ -310,7 +310,7 @@ class Ahead:
     async def _writing(self, writer: Role, task_id: str) -> bool:
         deps = self._deps
         task = deps.reader.task(task_id)
-        project = deps.project(task.project_id)
+        project = deps.reader.project(task.project_id)
         if task.after or agent_writes(deps, task):
             return False
         key, prompt = await made_for(deps, task, await self._base(project, task), writer)
@@ -324,7 +324,7 @@ class Ahead:
             if task.standing.phase is Phase.WRITE and not task.standing.running:
                 waiting.setdefault(task.project_id, []).append(task.id)
         for project_id, tasks in sorted(waiting.items(), key=lambda item: -len(item[1])):
-            project = self._deps.project(project_id)
+            project = self._deps.reader.project(project_id)
             if self._over:
                 return
             if project.check.strip():

@@ -6,7 +6,6 @@ is shown is the commit, its message and the files of that time; nothing of what 
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
@@ -22,9 +21,11 @@ from navigator.figures.intervals import Share
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import GitError
 from navigator.journey.dependencies import Dependencies
+from navigator.journey.repositories import Repositories
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
 from navigator.model.records import ExamItem, PreparedProject, SourceCount
+from navigator.model.secrets import Redactor
 from navigator.model.states import PAST, ExamSource
 from navigator.sheet.statistics.reviewer import backtest_words
 
@@ -97,13 +98,11 @@ async def _look_back(deps: Dependencies, project: Project, since: int) -> _Histo
     Raises:
         NavigatorError: the repository cannot be read.
     """
-    async with deps.project_lock(project.id):
-        history, blame = await asyncio.to_thread(_open, deps, project)
+    history, blame = await deps.repositories.locked(project.id, _open, deps.repositories, project)
     known = {commit.sha: commit for commit in history.commits}
     for number, fix in enumerate(repairs(history.commits), 1):
         try:
-            async with deps.project_lock(project.id):
-                found = await asyncio.to_thread(blame.of, fix)
+            found = await deps.repositories.locked(project.id, blame.of, fix)
         except GitError as error:
             tell_progress(deps, project, f"{fix.sha[:12]}: {error.message}")
             found = Blamed(None, why="git cannot say who wrote its lines")
@@ -126,9 +125,9 @@ async def _look_back(deps: Dependencies, project: Project, since: int) -> _Histo
     return history
 
 
-def _open(deps: Dependencies, project: Project) -> tuple[_History, Blame]:
+def _open(repositories: Repositories, project: Project) -> tuple[_History, Blame]:
     """The history and who asks git about it. Blocks."""
-    private, head = deps.private(project), head_of(project)
+    private, head = repositories.private(project), head_of(project)
     commits = read_history(private.facts, head, HISTORY)
     blame = Blame(private, commits, brought_by(private, head))
     return _History(private, commits, set(named_faulty(commits))), blame
@@ -156,7 +155,7 @@ def neighbour(bug: Commit, fix: Commit, commits: Sequence[Commit], barred: Colle
 
 async def _keep_pairs(deps: Dependencies, project: Project, history: _History, limit: int) -> PreparedProject:
     left, before = Counter(history.left), 0
-    mine = own_items(deps, project, PAST)
+    mine = own_items(deps.reader, project, PAST)
     with deps.store.transaction() as tx:
         for item in mine:
             if item.source is ExamSource.INNOCENT and _commit_of(item) in history.guilty:
@@ -180,8 +179,9 @@ async def _keep_pairs(deps: Dependencies, project: Project, history: _History, l
             "places": [[path, line, line] for path, line in sorted(bug.blamed.places)],
             "proof": await proving.of(bug.fix),
         }
-        async with deps.project_lock(project.id):
-            pair = await asyncio.to_thread(_pair, deps, project, history.private, bug.commit, facts, beside)
+        pair = await deps.repositories.locked(
+            project.id, _pair, deps.redact, project, history.private, bug.commit, facts, beside
+        )
         if not pair:
             left["a model may not be shown the commit"] += 1
             continue
@@ -209,7 +209,7 @@ def _commit_of(item: ExamItem) -> str:
 
 
 def _pair(
-    deps: Dependencies,
+    redact: Redactor,
     project: Project,
     private: PrivateRepo,
     bug: Commit,
@@ -217,13 +217,13 @@ def _pair(
     beside: Commit | None,
 ) -> list[ExamItem]:
     """A bug's item and that of an innocent commit; none where the bug may be shown to no model. Blocks."""
-    found = _item(deps, project, private, bug, ExamSource.SHIPPED, facts)
-    innocent = beside and _item(deps, project, private, beside, ExamSource.INNOCENT, {})
+    found = _item(redact, project, private, bug, ExamSource.SHIPPED, facts)
+    innocent = beside and _item(redact, project, private, beside, ExamSource.INNOCENT, {})
     return [] if found is None else [found, *([innocent] if innocent else [])]
 
 
 def _item(
-    deps: Dependencies,
+    redact: Redactor,
     project: Project,
     private: PrivateRepo,
     commit: Commit,
@@ -237,7 +237,7 @@ def _item(
     private.pin_bases((commit.parent, commit.sha))
     path, line, _ = next(iter(facts.get("places", ())), ("", 0, 0))
     return make_item(
-        deps,
+        redact,
         project,
         source,
         f"{project.id}:{source.value}:{commit.sha}",

@@ -206,9 +206,9 @@ class Trials:
         spec = await asyncio.to_thread(prepare, setup.project, setup.private, tree)
         while True:
             await self._stand_back()
-            running = asyncio.create_task(run_tree(self.deps, setup, tree, spec))
+            running = asyncio.create_task(run_tree(self.deps.redact, setup, tree, spec))
             try:
-                while not running.done() and not self.deps.checks_wanted:
+                while not running.done() and not self.deps.cpu_work.checks_wanted:
                     await asyncio.wait([running], timeout=_LOOK)
                 if running.done():
                     done = running.result()
@@ -221,7 +221,7 @@ class Trials:
                     await asyncio.wait([running])
 
     async def _stand_back(self) -> None:
-        while self.deps.checks_wanted:
+        while self.deps.cpu_work.checks_wanted:
             await asyncio.sleep(_LOOK)
 
 

@@ -21,7 +21,9 @@ from navigator.model.errors import NavigatorError
 from navigator.model.json_text import table
 from navigator.model.models import Project, utc_now
 from navigator.model.records import ExamItem, ExamTrial, PreparedProject, SourceCount
+from navigator.model.secrets import Redactor
 from navigator.model.states import Complexity, ExamSource, TaskKind
+from navigator.store.reads.reader import Reader
 
 KEPT = "exam-"
 
@@ -37,15 +39,15 @@ def head_of(project: Project) -> str:
 
 
 def own_items(
-    deps: Dependencies, project: Project, sources: Collection[ExamSource], *, retired: bool = False
+    reader: Reader, project: Project, sources: Collection[ExamSource], *, retired: bool = False
 ) -> list[ExamItem]:
     """A project's items of some sources."""
-    items = deps.reader.exam_items(retired=retired)
+    items = reader.exam_items(retired=retired)
     return [item for item in items if item.project_id == project.id and item.source in sources]
 
 
 def make_item(
-    deps: Dependencies,
+    redact: Redactor,
     project: Project,
     source: ExamSource,
     origin: str,
@@ -64,10 +66,10 @@ def make_item(
         "kind": TaskKind.REFACTOR,
         "complexity": Complexity.MEDIUM,
         "changed_lines": changed_lines,
-        "evidence": deps.redact.data(dict(evidence)),
+        "evidence": redact.data(dict(evidence)),
         "created": utc_now(),
     }
-    words = {name: deps.redact(fields[name]) for name in ("text", "title", "summary") if name in fields}
+    words = {name: redact(fields[name]) for name in ("text", "title", "summary") if name in fields}
     return ExamItem.model_validate(item | fields | words)
 
 
@@ -88,8 +90,7 @@ async def keep_items(
             private.pin_base(item.base_commit)
             private.keep(keep_name(item.origin), item.tree, item.base_commit)
 
-    async with deps.project_lock(project.id):
-        await asyncio.to_thread(hold)
+    await deps.repositories.locked(project.id, hold)
     with deps.store.transaction() as tx:
         if trial is not None:
             tx.set_exam_trial(trial)
@@ -107,15 +108,15 @@ async def prepared(
 ) -> PreparedProject:
     """What `make` did, one preparation at a time. What keeps a project from having items is said in the result, not raised."""
     began = time.monotonic()
-    deps.exams_wanted += 1
+    deps.cpu_work.exams_wanted += 1
     try:
-        async with deps.exam_lock:
+        async with deps.cpu_work.exam_lock:
             made = await make()
     except NavigatorError as error:
         return PreparedProject(project=project.name, problem=error.message, hint=error.hint)
     finally:
-        deps.exams_wanted -= 1
-    items = own_items(deps, project, sources)
+        deps.cpu_work.exams_wanted -= 1
+    items = own_items(deps.reader, project, sources)
     faulty = sum(item.faulty for item in items)
     seconds = round(time.monotonic() - began, 1)
     return made.model_copy(update={"faulty": faulty, "clean": len(items) - faulty, "seconds": seconds})
@@ -148,9 +149,8 @@ async def prepare_bundled(deps: Dependencies, project: Project) -> PreparedProje
     """Keep the cases as items, in the private repository of a project; nothing is run, and each is kept once."""
 
     async def make() -> PreparedProject:
-        async with deps.project_lock(project.id):
-            private = await asyncio.to_thread(deps.private, project)
-            pairs = await asyncio.to_thread(_make_pairs, deps, private, project)
+        async with deps.repositories.opened(project) as private:
+            pairs = await asyncio.to_thread(_make_pairs, deps.redact, private, project)
         kept = sum([2 * await keep_items(deps, project, private, pair) for pair in pairs])
         found = 2 * len(pairs)
         count = SourceCount(found=found, known=found - kept, tried=kept, kept=kept)
@@ -163,7 +163,7 @@ async def prepare_bundled(deps: Dependencies, project: Project) -> PreparedProje
     return await prepared(deps, project, (ExamSource.SYNTHETIC,), make)
 
 
-def _make_pairs(deps: Dependencies, private: PrivateRepo, project: Project) -> list[list[ExamItem]]:
+def _make_pairs(redact: Redactor, private: PrivateRepo, project: Project) -> list[list[ExamItem]]:
     """The pairs. Runs git."""
     head = head_of(project)
     private.pin_base(head)
@@ -172,19 +172,19 @@ def _make_pairs(deps: Dependencies, private: PrivateRepo, project: Project) -> l
     for case in cases():
         before = private.write_tree(empty, {case["path"]: FileChange(case["before"].encode())})
         base = commit_part(private, before, head, "Base of a synthetic case\n")
-        made.append([_bundled(deps, private, project, case, base, form) for form in ("wrong", "right")])
+        made.append([_bundled(redact, private, project, case, base, form) for form in ("wrong", "right")])
     return made
 
 
 def _bundled(
-    deps: Dependencies, private: PrivateRepo, project: Project, case: dict[str, str], base: str, form: str
+    redact: Redactor, private: PrivateRepo, project: Project, case: dict[str, str], base: str, form: str
 ) -> ExamItem:
     tree = private.write_tree(base, {case["path"]: FileChange(case[form].encode())})
     lines = [case[name].splitlines() for name in ("wrong", "right")]
     place = next((at for at, (one, other) in enumerate(zip(*lines, strict=False), 1) if one != other), 1)
     faulty = form == "wrong"
     return make_item(
-        deps,
+        redact,
         project,
         ExamSource.SYNTHETIC,
         f"synthetic:{case['name']}:{form}",

@@ -69,7 +69,7 @@ class Maker:
 
     def used(self) -> set[str]:
         """The changes that are items already."""
-        items = own_items(self.deps, self.project, OWN, retired=True)
+        items = own_items(self.deps.reader, self.project, OWN, retired=True)
         return {item.origin.split(":")[2] for item in items}
 
     async def attempt(self, commit: Commit) -> str:
@@ -128,8 +128,7 @@ class Maker:
                 raise Rejected(why)
             return tree
 
-        async with self.deps.project_lock(self.project.id):
-            return await asyncio.to_thread(take)
+        return await self.deps.repositories.locked(self.project.id, take)
 
     async def _control(self, commit: Commit, tree: str, files: Sequence[FileDiff]) -> ExamItem:
         """A harmless commit taken back in the same way; where there is none, the same lines put back."""
@@ -145,7 +144,7 @@ class Maker:
             await keep_items(self.deps, self.project, self.private, trial=trial)
             if found is not None:
                 return found
-        async with self.deps.project_lock(self.project.id):
+        async with self.deps.repositories.lock(self.project.id):
             base = await asyncio.to_thread(commit_of, self.private, tree)
             back = await asyncio.to_thread(self.private.diff, base, self.head, 0)
         whole = self.private.tree_of(self.head)
@@ -175,7 +174,7 @@ class Maker:
             "form": "taken back",
         }
         return make_item(
-            self.deps,
+            self.deps.redact,
             self.project,
             source,
             f"{self.project.id}:{source.value}:{commit.sha}",
@@ -210,7 +209,7 @@ async def maker_of(deps: Dependencies, project: Project, seconds: float) -> Make
         NavigatorError: there is no test command, no sandbox, or the tests fail already.
     """
     setup = await ready_setup(deps, project)
-    async with deps.project_lock(project.id):
+    async with deps.repositories.lock(project.id):
         head = await asyncio.to_thread(head_of, project)
         tree = await asyncio.to_thread(setup.private.pin_base, head)
         commits = await asyncio.to_thread(read_history, setup.private.facts, head, deps.settings.exam.history)
@@ -274,14 +273,14 @@ async def _prepare(maker: Maker, limit: int, *, behind: bool) -> PreparedProject
         for commit in every
         if commit.sha not in used and maker.held(ExamSource.REVERSED_FIX, commit.sha) is None
     ]
-    faulty = sum(item.faulty for item in own_items(deps, project, OWN))
+    faulty = sum(item.faulty for item in own_items(deps.reader, project, OWN))
     tried = kept = 0
     rejected: Counter[str] = Counter()
     ended = ""
     for commit in left:
         if faulty >= limit:
             break
-        if behind and deps.exams_wanted > 1:
+        if behind and deps.cpu_work.exams_wanted > 1:
             ended = "another run takes over"
             break
         try:

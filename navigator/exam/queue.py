@@ -112,14 +112,15 @@ async def ask_writer(deps: Dependencies, most: int) -> int:
 
 async def exam_subject(deps: Dependencies, item: ExamItem) -> Change:
     """The item as a review sees a proposal: a task and a proposal that are in no table, and the diff from git."""
-    project = deps.project(item.project_id)
-    private = await asyncio.to_thread(deps.private, project)
+    project = deps.reader.project(item.project_id)
+    private = await asyncio.to_thread(deps.repositories.private, project)
     task = unstored_task(project, item)
     checks = usual_checks(deps.reader, project)
     words = {"title": item.title, "summary": item.summary}
     proposal = unstored_proposal(project, item.base_commit, item.tree, round=0, checks=checks, **words)
-    async with deps.project_lock(project.id):
-        subject = await asyncio.to_thread(read_subject, private, project, task, proposal, exam_item=item.id)
+    subject = await deps.repositories.locked(
+        project.id, read_subject, private, project, task, proposal, exam_item=item.id
+    )
     held = () if item.source in _ALONE else tuple(deps.reader.precedents(project.id))
     return replace(subject, precedents=held)
 
@@ -299,7 +300,7 @@ class ExamQueue:
                 if not self._reads:
                     return None
                 self._reads -= 1
-                private = self._deps.private(self._deps.project(item.project_id))
+                private = self._deps.repositories.private(self._deps.reader.project(item.project_id))
                 self._changes[item.id] = ChangeWords.of(private.diff(item.base_commit, item.tree))
         except NavigatorError:
             log.exception("exam item %d cannot be read", item.id)

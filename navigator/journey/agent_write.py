@@ -48,6 +48,7 @@ from navigator.model.states import EITHER_KINDS, EditCode, Role, Rung, TaskState
 from navigator.model.text import safe_line
 from navigator.sandbox.probe import probe
 from navigator.sandbox.suite import prepare
+from navigator.store.reads.reader import Reader
 
 REPAIRS = 2
 """Prompts after the first in one run, for a change that cannot be taken."""
@@ -67,7 +68,7 @@ async def write_with_agent(deps: Dependencies, task: Task) -> None:
         ServingError: the model's server did not answer, or no agent can be started; the task is back where it was.
         StoreError: what happened could not be written down.
     """
-    known = _last(deps, task)
+    known = _last(deps.reader, task)
     judged = known is not None and known.outcome == "ok"
     if task.state is TaskState.CHECKING and not judged:
         deps.move(moves.write_later, task, "an agent's run was interrupted")
@@ -79,13 +80,13 @@ async def write_with_agent(deps: Dependencies, task: Task) -> None:
     if known is not None and judged:
         await _propose(deps, ground, known)
         return
-    async with deps.room_for_agent():
+    async with deps.cpu_work.room_for_agent:
         await _work(deps, ground, known, elsewhere)
 
 
-def _last(deps: Dependencies, task: Task) -> AgentTurn | None:
+def _last(reader: Reader, task: Task) -> AgentTurn | None:
     """The newest turn of the round that ended."""
-    turns = deps.reader.agent_turns(task.id, task.attempt, task.round)
+    turns = reader.agent_turns(task.id, task.attempt, task.round)
     ended = [turn for turn in turns if turn.outcome not in ("lost", "started")]
     return ended[-1] if ended else None
 
@@ -118,7 +119,7 @@ async def _work(
     if isinstance(result, str):
         deps.move(moves.keep_report, task, result)
         return
-    last = _last(deps, task)
+    last = _last(deps.reader, task)
     assert last is not None
     deps.move(moves.apply_answer, task)
     await act_on(deps, ground, result, way=way_of(last), who="agent")
@@ -219,7 +220,7 @@ class _Run:
         endpoint = Endpoint(server.model, server.context_tokens, server.max_tokens)
         live = {"task": self.ground.task.id, "role": Role.GENERATOR.value, "purpose": "agent"}
         sandbox = await asyncio.to_thread(probe)
-        async with deps.lent_client(Role.GENERATOR) as client:
+        async with deps.servers.lent(Role.GENERATOR) as client:
             most, heat = min(server.agent.requests, TURN_CALLS), self.ground.task.variation.temperature
             forwarder = Forwarder(client, journal, most=most, temperature=heat)
             async with opened(

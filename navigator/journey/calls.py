@@ -17,7 +17,9 @@ from navigator.journey.reviewing.answer import said_by
 from navigator.model.models import Task
 from navigator.model.states import Role
 from navigator.store.reads.ledger import StoredAnswer
+from navigator.store.reads.reader import Reader
 from navigator.store.writes.ledger import LOOKED, LOST
+from navigator.store.writes.writer import Store
 
 log = logging.getLogger(__name__)
 
@@ -88,10 +90,10 @@ async def call_model(
 
     began = time.monotonic()
     try:
-        async with deps.lent_client(role) as client:
+        async with deps.servers.lent(role) as client:
             answer = await client.chat(request, tell)
     except asyncio.CancelledError:
-        _end_call(deps, call, outcome=LOST)
+        _end_call(deps.store, call, outcome=LOST)
         raise
     except ServingError as error:
         await _failed(deps, call, role, error, began)
@@ -102,7 +104,7 @@ async def call_model(
     # Some servers put what a schema constrains into the reasoning channel, even with thinking off.
     text = said_by(answer.text, answer.reasoning) if schema is not None else answer.text
     _end_call(
-        deps,
+        deps.store,
         call,
         outcome="ok",
         model=answer.model,
@@ -118,14 +120,16 @@ async def _failed(deps: Dependencies, call: int, role: Role, error: ServingError
     code = error.code
     try:
         # What was cut off on the way says nothing about the task, nor about the server.
-        if role is not Role.FINAL and await deps.strategy.was_cut_since(began):
+        if role is not Role.FINAL and await deps.servers.strategy.was_cut_since(began):
             code = "connection_lost"
     finally:
-        _end_call(deps, call, outcome="failed", error_code=code, usage=error.usage, retries=error.retries)
+        _end_call(
+            deps.store, call, outcome="failed", error_code=code, usage=error.usage, retries=error.retries
+        )
 
 
-def _end_call(deps: Dependencies, call: int, **result: Any) -> None:
-    with deps.store.transaction() as tx:
+def _end_call(store: Store, call: int, **result: Any) -> None:
+    with store.transaction() as tx:
         tx.end_call(call, **result)
 
 
@@ -159,11 +163,11 @@ def is_requests_fault(error: ServingError) -> bool:
     return isinstance(error, Refused) and error.status in TASKS_OWN_FAULT
 
 
-def is_tasks_fault(deps: Dependencies, task: Task, error: ServingError, role: Role) -> bool:
+def is_tasks_fault(reader: Reader, task: Task, error: ServingError, role: Role) -> bool:
     """Whether this request, not the server, is at fault for a failed call: asking again later would change nothing."""
     if is_requests_fault(error):
         return True
-    return deps.reader.failed_calls(task.id, task.attempt, task.round, role) >= FAILED_CALLS_A_ROUND
+    return reader.failed_calls(task.id, task.attempt, task.round, role) >= FAILED_CALLS_A_ROUND
 
 
 async def ask(
@@ -201,7 +205,7 @@ async def ask(
         deps.move(moves.give_up, task, f"The answer did not end within max_tokens = {server.max_tokens}.")
         return None
     except ServingError as error:
-        if is_tasks_fault(deps, task, error, writer):
+        if is_tasks_fault(deps.reader, task, error, writer):
             deps.move(moves.give_up, task, str(error))
             return None
         deps.move(moves.write_later, task, str(error))

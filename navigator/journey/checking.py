@@ -17,11 +17,13 @@ from navigator.git.private import PrivateRepo
 from navigator.git.source import learn_withheld
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Baseline, CheckResult, Project, Task
+from navigator.model.secrets import Redactor
 from navigator.model.states import CheckOutcome
 from navigator.sandbox.probe import Sandbox, probe
 from navigator.sandbox.spec import SandboxSpec
 from navigator.sandbox.suite import NAME, SuiteRun, compared, environment_digest, prepare, run_suite
 from navigator.sandbox.supervise import Limits
+from navigator.store.writes.writer import Store
 
 _T = TypeVar("_T")
 
@@ -79,14 +81,14 @@ async def run_checks(
     spec = await asyncio.to_thread(prepare, project, setup.private, tree)
     after = await _run_suite(deps, setup, tree, spec)
     if keep:
-        await _remember(deps, setup, spec, tree, after)
+        await _remember(deps.store, setup, spec, tree, after)
     return (compared(before, after),)
 
 
 async def check_setup(deps: Dependencies, project: Project) -> CheckSetup:
     """Look at the sandbox and the settings."""
     checks = deps.settings.checks
-    private = await asyncio.to_thread(deps.private, project)
+    private = await asyncio.to_thread(deps.repositories.private, project)
     return CheckSetup(
         project=project,
         private=private,
@@ -106,18 +108,18 @@ async def baseline_of(
         rerun: run them whatever is known.
     """
     project = setup.project
-    async with deps.baseline_locks[project.id]:
+    async with deps.repositories.baseline_locks[project.id]:
         spec = await asyncio.to_thread(prepare, project, setup.private, base_tree)
         environment = await asyncio.to_thread(environment_digest, setup.sandbox, spec, setup.limits)
         known = deps.reader.baseline(project.id, base_tree, project.check, environment)
         if known is not None and not rerun:
             return known
-        return await _remember(deps, setup, spec, base_tree, await _run_suite(deps, setup, base_tree, spec))
+        return await _remember(
+            deps.store, setup, spec, base_tree, await _run_suite(deps, setup, base_tree, spec)
+        )
 
 
-async def _remember(
-    deps: Dependencies, setup: CheckSetup, spec: SandboxSpec, tree: str, run: SuiteRun
-) -> Baseline:
+async def _remember(store: Store, setup: CheckSetup, spec: SandboxSpec, tree: str, run: SuiteRun) -> Baseline:
     """Keep what the tests said of a tree that is, or will be, a base."""
     environment = await asyncio.to_thread(environment_digest, setup.sandbox, spec, setup.limits)
     found = Baseline(
@@ -133,19 +135,19 @@ async def _remember(
     if not run.ran:
         # Nothing was started: the obstacle may be gone the next time.
         return found
-    with deps.store.transaction() as tx:
+    with store.transaction() as tx:
         return tx.set_baseline(found)
 
 
 async def _run_suite(deps: Dependencies, setup: CheckSetup, tree: str, spec: SandboxSpec) -> SuiteRun:
     """One run, when there is room for one more beside those under way. What it prints is redacted."""
-    async with deps.room_for_check():
-        return await run_tree(deps, setup, tree, spec)
+    async with deps.cpu_work.room_for_check():
+        return await run_tree(deps.redact, setup, tree, spec)
 
 
-async def run_tree(deps: Dependencies, setup: CheckSetup, tree: str, spec: SandboxSpec) -> SuiteRun:
+async def run_tree(redact: Redactor, setup: CheckSetup, tree: str, spec: SandboxSpec) -> SuiteRun:
     """The project's tests on one tree, at once. A cancellation kills them. What they print is redacted."""
-    await asyncio.to_thread(learn_withheld, deps.redact, setup.project, setup.private, tree)
+    await asyncio.to_thread(learn_withheld, redact, setup.project, setup.private, tree)
     return await cancellable(
         partial(
             run_suite,
@@ -156,7 +158,7 @@ async def run_tree(deps: Dependencies, setup: CheckSetup, tree: str, spec: Sandb
             setup.sandbox,
             setup.scratch,
             without=setup.without,
-            redact=deps.redact,
+            redact=redact,
         )
     )
 

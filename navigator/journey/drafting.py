@@ -202,7 +202,7 @@ async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str) 
         usage=cost.usage,
         **cost.uncertainty.model_dump(),
     )
-    await keep(deps, ground, made.tree)
+    await keep(deps.repositories, ground, made.tree)
     with deps.store.transaction() as tx:
         if put_away_as_same(tx, task, proposal):
             return

@@ -15,14 +15,15 @@ from navigator.git.existing import Existing, Listed, commit_changes, held_commit
 from navigator.git.facts import RepoFacts, read_facts, resolve_base
 from navigator.git.private import LineCounts, PrivateRepo
 from navigator.git.source import learn_withheld
-from navigator.journey.dependencies import Dependencies, at_home
+from navigator.journey.dependencies import Dependencies
 from navigator.journey.moves import begin_with_checks
+from navigator.journey.repositories import Repositories, at_home
 from navigator.model import patterns
 from navigator.model.models import EXISTING, AppliedEdit, Project, Proposal, Task
 from navigator.model.states import Role, Rung, TaskState
 from navigator.model.text import safe_line
 from navigator.sheet.parts import change_name
-from navigator.store.writes.writer import Transaction
+from navigator.store.writes.writer import Store, Transaction
 
 log = logging.getLogger(__name__)
 
@@ -67,8 +68,7 @@ async def queue_changes(
     Raises:
         NavigatorError: the repository cannot be read, or `find` found nothing.
     """
-    async with deps.project_lock(project.id):
-        private = await asyncio.to_thread(deps.private, project)
+    async with deps.repositories.opened(project) as private:
         found, measured = await asyncio.to_thread(_measure, private, project, find)
         if measured:
             # Of the newest: a tree for each of a hundred commits would take seconds.
@@ -205,8 +205,9 @@ async def take_in(deps: Dependencies, project: Project, noted: Sequence[str]) ->
     tips = dict(deps.reader.meta(_SEEN + str(project.id), dict) or {})
     branches = _Branches({}, ())
     if project.review_branches:
-        async with deps.project_lock(project.id):
-            branches = await asyncio.to_thread(_new_on_branches, deps, project, tips)
+        branches = await deps.repositories.locked(
+            project.id, _new_on_branches, deps.repositories, project, tips
+        )
     shas = tuple(dict.fromkeys((*noted, *branches.commits)))
     queued = Queued()
     if shas:
@@ -215,7 +216,7 @@ async def take_in(deps: Dependencies, project: Project, noted: Sequence[str]) ->
         )
     moved = bool(project.review_branches) and branches.tips != tips
     if moved or queued.left_out:
-        _store_seen(deps, project, queued, branches)
+        _store_seen(deps.store, project, queued, branches)
     for sha in noted:
         (deps.paths.commits / str(project.id) / sha).unlink(missing_ok=True)
 
@@ -224,9 +225,9 @@ def _find(private: PrivateRepo, facts: RepoFacts, shas: Sequence[str]) -> Listed
     return Listed(commit_changes(private, facts, held_commits(facts, shas)))
 
 
-def _new_on_branches(deps: Dependencies, project: Project, seen: dict[str, str]) -> _Branches:
+def _new_on_branches(repositories: Repositories, project: Project, seen: dict[str, str]) -> _Branches:
     """What the branches hold that neither the project's base nor their last known tips do. Blocks."""
-    facts = deps.private(project).facts
+    facts = repositories.private(project).facts
     listed = facts.git().run("for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/heads/").text
     tips = {name: sha for sha, name in (line.split(" ", 1) for line in listed.splitlines())}
     tips = {
@@ -242,8 +243,8 @@ def _new_on_branches(deps: Dependencies, project: Project, seen: dict[str, str])
     return _Branches(tips, tuple(dict.fromkeys(commits)))
 
 
-def _store_seen(deps: Dependencies, project: Project, queued: Queued, branches: _Branches) -> None:
-    with deps.store.transaction() as tx:
+def _store_seen(store: Store, project: Project, queued: Queued, branches: _Branches) -> None:
+    with store.transaction() as tx:
         if project.review_branches:
             tx.set_meta(_SEEN + str(project.id), branches.tips)
         if queued.left_out:

@@ -19,7 +19,8 @@ from typing import ClassVar, TypeVar
 from navigator.git.facts import read_facts
 from navigator.journey import moves
 from navigator.journey.checking import run_checks
-from navigator.journey.dependencies import Dependencies, at_home
+from navigator.journey.dependencies import Dependencies
+from navigator.journey.repositories import Repositories, at_home
 from navigator.landing.checkout import holds_lock
 from navigator.landing.land import execute_landing, inspect_landing, prepare_landing
 from navigator.landing.plan import LandingPlan, LandingRefused, StaleBase, clear_plan_locks
@@ -31,6 +32,7 @@ from navigator.sandbox.suite import NAME
 from navigator.sheet.parts import landing_batch, note_after_part, waits_for, why_part_is_lost
 from navigator.sheet.writing import repair_prompts
 from navigator.store.reads.reader import Reader
+from navigator.store.writes.writer import Store
 
 log = logging.getLogger(__name__)
 
@@ -64,13 +66,13 @@ async def land(deps: Dependencies, task_id: str, *, patience: float | None = Non
     """
     task = deps.reader.task(task_id)
     sound = ""
-    async with _in_turn(deps, task, patience):
+    async with _in_turn(deps.repositories, task, patience):
         for _ in range(TIPS):
-            async with deps.project_lock(task.project_id):
+            async with deps.repositories.lock(task.project_id):
                 # While the lock is held, an open entry of this project can only be what a crash cut off.
                 await recover_landings(deps, task.project_id)
                 task = deps.reader.task(task_id)
-                proposal = approved_proposal(deps, task)
+                proposal = approved_proposal(deps.reader, task)
                 if proposal.landing is not None and proposal.landing.state is not LandingState.PENDING:
                     return proposal.landing
                 made = await _land(deps, task, proposal, sound)
@@ -78,9 +80,9 @@ async def land(deps: Dependencies, task_id: str, *, patience: float | None = Non
                 return made
             refusal = await _why_not_on(deps, task, made, patience)
             if refusal:
-                return _refuse(deps, proposal, refusal)
+                return _refuse(deps.store, proposal, refusal)
             sound = made.tree
-    return _refuse(deps, proposal, "The branch kept moving while the tests ran. Approve again.")
+    return _refuse(deps.store, proposal, "The branch kept moving while the tests ran. Approve again.")
 
 
 async def _land(deps: Dependencies, task: Task, proposal: Proposal, sound: str) -> Landing | LandingPlan:
@@ -90,45 +92,45 @@ async def _land(deps: Dependencies, task: Task, proposal: Proposal, sound: str) 
         sound: the tree on which they passed already.
     """
     try:
-        _require_nothing_open(deps, proposal)
-        _require_parent_landed(deps, proposal)
+        _require_nothing_open(deps.reader, proposal)
+        _require_parent_landed(deps.reader, proposal)
         plan = await asyncio.to_thread(_prepare, deps, task, proposal)
     except StaleBase as error:
-        return _refuse(deps, proposal, str(error), stale=task)
+        return _refuse(deps.store, proposal, str(error), stale=task)
     except NavigatorError as error:
-        return _refuse(deps, proposal, str(error))
-    if plan.tree != sound and _tests_are_due(deps, proposal, plan):
+        return _refuse(deps.store, proposal, str(error))
+    if plan.tree != sound and _tests_are_due(deps.reader, proposal, plan):
         return plan
     with deps.store.transaction() as tx:
         entry = tx.journal_open(proposal.id, asdict(plan))
     try:
         await _to_the_end(partial(execute_landing, plan))
     except StaleBase as error:
-        _close(deps, entry, "stale")
-        return _refuse(deps, proposal, str(error), stale=task)
+        _close(deps.store, entry, "stale")
+        return _refuse(deps.store, proposal, str(error), stale=task)
     except LandingRefused as error:
-        _close(deps, entry, "refused")
-        return _refuse(deps, proposal, str(error))
+        _close(deps.store, entry, "refused")
+        return _refuse(deps.store, proposal, str(error))
     except (NavigatorError, OSError) as error:
         # Not a refusal but a failure, perhaps half-way (a full disk, git killed): what happened is seen, not guessed.
         await recover_landings(deps, task.project_id)
         after = deps.reader.proposal(proposal.id).landing
         if after is not None and after.state is LandingState.LANDED:
             return after
-        return _refuse(deps, proposal, str(error))
-    return _landed(deps, task, proposal, plan, entry)
+        return _refuse(deps.store, proposal, str(error))
+    return _landed(deps.store, task, proposal, plan, entry)
 
 
 @asynccontextmanager
-async def _in_turn(deps: Dependencies, task: Task, patience: float | None) -> AsyncIterator[None]:
+async def _in_turn(repositories: Repositories, task: Task, patience: float | None) -> AsyncIterator[None]:
     """One landing of a project at a time, from its plan to its end.
 
     Raises:
         TestsDue: the tests of another one run, and `patience` is not None.
     """
-    lock = deps.landing_locks[task.project_id]
+    lock = repositories.landing_locks[task.project_id]
     turn = asyncio.ensure_future(lock.acquire())
-    tests = asyncio.ensure_future(deps.landing_tests[task.project_id].wait())
+    tests = asyncio.ensure_future(repositories.landing_tests[task.project_id].wait())
     try:
         await asyncio.wait([turn] if patience is None else [turn, tests], return_when=asyncio.FIRST_COMPLETED)
         if not turn.done():
@@ -140,10 +142,10 @@ async def _in_turn(deps: Dependencies, task: Task, patience: float | None) -> As
             lock.release()
 
 
-def _tests_are_due(deps: Dependencies, proposal: Proposal, plan: LandingPlan) -> bool:
+def _tests_are_due(reader: Reader, proposal: Proposal, plan: LandingPlan) -> bool:
     """Whether the result has to be tested: it is another tree than the proposal's, and the developer did not approve a
     change whose tests fail."""
-    if plan.tree == proposal.tree or not deps.project(proposal.project_id).check.strip():
+    if plan.tree == proposal.tree or not reader.project(proposal.project_id).check.strip():
         return False
     return not any(check.name == NAME for check in proposal.failed_checks)
 
@@ -154,7 +156,7 @@ async def _why_not_on(deps: Dependencies, task: Task, plan: LandingPlan, patienc
     Raises:
         TestsDue: they are expected to take longer than `patience` seconds.
     """
-    project = deps.project(task.project_id)
+    project = deps.reader.project(task.project_id)
     if patience is not None:
         known = deps.reader.newest_baseline(project.id)
         # Twice: its parent may not have been tested either.
@@ -162,7 +164,7 @@ async def _why_not_on(deps: Dependencies, task: Task, plan: LandingPlan, patienc
             raise TestsDue(
                 f"{plan.branch} has moved on since the base: it lands once the project's tests pass on the result."
             )
-    under_way = deps.landing_tests[project.id]
+    under_way = deps.repositories.landing_tests[project.id]
     under_way.set()
     try:
         results = await run_checks(deps, project, plan.parent, plan.tree, task=task, keep=True)
@@ -188,8 +190,8 @@ async def _to_the_end(work: Callable[[], _T]) -> _T:
         raise
 
 
-def _require_nothing_open(deps: Dependencies, proposal: Proposal) -> None:
-    for entry in deps.reader.journal_pending():
+def _require_nothing_open(reader: Reader, proposal: Proposal) -> None:
+    for entry in reader.journal_pending():
         if entry.proposal_id == proposal.id:
             raise LandingRefused(
                 f"An earlier landing of {proposal.id} was interrupted and cannot be inspected.",
@@ -197,15 +199,15 @@ def _require_nothing_open(deps: Dependencies, proposal: Proposal) -> None:
             )
 
 
-def _require_parent_landed(deps: Dependencies, proposal: Proposal) -> None:
+def _require_parent_landed(reader: Reader, proposal: Proposal) -> None:
     """What was written on top of a part lands after it, and on its branch."""
-    part = waits_for(deps.reader, proposal)
+    part = waits_for(reader, proposal)
     if part is not None:
         raise LandingRefused(
             f"{proposal.id} was written on top of {part.id}, which has not landed yet.",
             hint=f"Approve {part.id} first, then {proposal.id} again.",
         )
-    lost = why_part_is_lost(deps.reader, proposal)
+    lost = why_part_is_lost(reader, proposal)
     if lost:
         raise StaleBase(
             lost, paths=proposal.paths, hint="The task starts a new attempt on the current files."
@@ -213,7 +215,7 @@ def _require_parent_landed(deps: Dependencies, proposal: Proposal) -> None:
 
 
 def _prepare(deps: Dependencies, task: Task, proposal: Proposal) -> LandingPlan:
-    project = deps.project(task.project_id)
+    project = deps.reader.project(task.project_id)
     with at_home(project):
         facts = read_facts(project.path)
     batch = landing_batch(deps.reader, proposal)
@@ -224,7 +226,7 @@ def _prepare(deps: Dependencies, task: Task, proposal: Proposal) -> LandingPlan:
     return prepare_landing(
         project,
         facts,
-        deps.private(project),
+        deps.repositories.private(project),
         proposal,
         batch,
         commit_message(task, proposal),
@@ -257,19 +259,19 @@ def _trailers(reader: Reader, proposal: Proposal) -> dict[str, str]:
     return lines
 
 
-def approved_proposal(deps: Dependencies, task: Task) -> Proposal:
+def approved_proposal(reader: Reader, task: Task) -> Proposal:
     """The proposal the developer approved.
 
     Raises:
         Conflict: the task has none.
     """
-    for proposal in reversed(deps.reader.proposals(task_id=task.id)):
+    for proposal in reversed(reader.proposals(task_id=task.id)):
         if proposal.decision is not None and proposal.decision.kind is DecisionKind.APPROVE:
             return proposal
     raise Conflict(f"{task.id} has no approved proposal.", hint=f"`navigator task show {task.id}` shows it.")
 
 
-def _landed(deps: Dependencies, task: Task, proposal: Proposal, plan: LandingPlan, entry: int) -> Landing:
+def _landed(store: Store, task: Task, proposal: Proposal, plan: LandingPlan, entry: int) -> Landing:
     landing = Landing(
         state=LandingState.LANDED,
         ref=plan.ref,
@@ -277,25 +279,25 @@ def _landed(deps: Dependencies, task: Task, proposal: Proposal, plan: LandingPla
         transplanted=plan.transplanted,
         at=utc_now(),
     )
-    with deps.store.transaction() as tx:
+    with store.transaction() as tx:
         tx.journal_close(entry, "landed")
         tx.set_landing(proposal.id, landing)
         moves.landed(tx, task.id)
     return landing
 
 
-def _refuse(deps: Dependencies, proposal: Proposal, reason: str, *, stale: Task | None = None) -> Landing:
+def _refuse(store: Store, proposal: Proposal, reason: str, *, stale: Task | None = None) -> Landing:
     """Keep why it does not land; `stale` is its task where that needs a new attempt."""
     landing = Landing(state=LandingState.REFUSED, reason=reason, at=utc_now())
-    with deps.store.transaction() as tx:
+    with store.transaction() as tx:
         tx.set_landing(proposal.id, landing)
         if stale is not None:
             moves.base_moved(tx, stale.id, reason, note_after_part(tx.read, stale))
     return landing
 
 
-def _close(deps: Dependencies, entry: int, outcome: str) -> None:
-    with deps.store.transaction() as tx:
+def _close(store: Store, entry: int, outcome: str) -> None:
+    with store.transaction() as tx:
         tx.journal_close(entry, outcome)
 
 
@@ -312,15 +314,15 @@ async def undo(deps: Dependencies, proposal_id: str) -> Landing:
             f"{proposal.id} has not landed.",
             hint="`navigator proposals --state landed` lists those that have.",
         )
-    project = deps.project(proposal.project_id)
-    async with deps.project_lock(project.id):
+    project = deps.reader.project(proposal.project_id)
+    async with deps.repositories.lock(project.id):
         await recover_landings(deps, project.id)
         landed = LandingPlan.from_dict(deps.reader.landing_plan(proposal.id))
 
         def prepare() -> LandingPlan:
             with at_home(project):
                 facts = read_facts(project.path)
-            return prepare_undo(landed, facts, deps.private(project))
+            return prepare_undo(landed, facts, deps.repositories.private(project))
 
         plan = await asyncio.to_thread(prepare)
         with deps.store.transaction() as tx:
@@ -328,15 +330,15 @@ async def undo(deps: Dependencies, proposal_id: str) -> Landing:
         try:
             await _to_the_end(partial(execute_landing, plan))
         except LandingRefused:
-            _close(deps, entry, "refused")
+            _close(deps.store, entry, "refused")
             raise
         except (NavigatorError, OSError):
             await recover_landings(deps, project.id)
             raise
-        return _undone(deps, proposal, plan, entry)
+        return _undone(deps.store, proposal, plan, entry)
 
 
-def _undone(deps: Dependencies, proposal: Proposal, plan: LandingPlan, entry: int) -> Landing:
+def _undone(store: Store, proposal: Proposal, plan: LandingPlan, entry: int) -> Landing:
     result = undo_result(plan)
     undone = Landing(
         state=LandingState.UNDONE,
@@ -345,7 +347,7 @@ def _undone(deps: Dependencies, proposal: Proposal, plan: LandingPlan, entry: in
         reason=_HOW[result.kind].format(branch=plan.branch),
         at=utc_now(),
     )
-    with deps.store.transaction() as tx:
+    with store.transaction() as tx:
         tx.journal_close(entry, "undone")
         tx.set_landing(proposal.id, undone)
         moves.undone(tx, proposal.task_id)
@@ -383,11 +385,11 @@ async def recover_landings(deps: Dependencies, project_id: int | None = None) ->
         if seen != "done":
             # The task is still approved and its landing pending (or still landed, for an undo): it is tried again, and
             # what a reference that moved away means is judged then, against the current tip.
-            _close(deps, entry.id, seen)
+            _close(deps.store, entry.id, seen)
         elif entry.plan.get(_UNDO):
-            _undone(deps, proposal, plan, entry.id)
+            _undone(deps.store, proposal, plan, entry.id)
         else:
-            _landed(deps, task, proposal, plan, entry.id)
+            _landed(deps.store, task, proposal, plan, entry.id)
         closed += 1
     return closed
 

@@ -94,8 +94,8 @@ async def look_first(
 
 
 def _talk(deps: Dependencies, subject: Change, room: int) -> LookTalk:
-    project = deps.project(subject.task.project_id)
-    source = TreeSource(deps.private(project), subject.proposal.tree, project)
+    project = deps.reader.project(subject.task.project_id)
+    source = TreeSource(deps.repositories.private(project), subject.proposal.tree, project)
     count, rules = deps.counter_for(Role.REVIEWER).count, deps.settings.reviewer
     nothing = Context()
     touched = tuple(file.new_path for file in subject.files)
@@ -158,8 +158,9 @@ async def _show(
     deps: Dependencies, task: Task, role: Role, talk: LookTalk, answer: StoredAnswer, *, keep: bool = True
 ) -> None:
     """Answer the looks of an answer, and keep what was asked where it is not kept yet."""
-    async with deps.project_lock(task.project_id):
-        turn = await asyncio.to_thread(talk.take, answer.call_id, answer.round, answer.text)
+    turn = await deps.repositories.locked(
+        task.project_id, talk.take, answer.call_id, answer.round, answer.text
+    )
     if keep and answer.outcome != LOOKED:
         number = sum(other.round == turn.round for other in talk.turns)
         with deps.store.transaction() as tx:

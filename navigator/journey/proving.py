@@ -41,6 +41,7 @@ from navigator.sandbox.suite import prepare
 from navigator.store.reads.statistics import HeldTest
 
 if TYPE_CHECKING:
+    from navigator.model.secrets import Redactor
     from navigator.store.writes.writer import Transaction
 
 log = logging.getLogger(__name__)
@@ -52,7 +53,7 @@ _PENDING, _COULD_NOT = ReproductionOutcome.PENDING, ReproductionOutcome.COULD_NO
 
 async def run_pending(deps: Dependencies, task: Task, proposal: Proposal) -> None:
     """Run the tests of a review's findings that were not run yet; each outcome is kept as it comes."""
-    held = held_of(deps, task, proposal)
+    held = held_of(deps.reader, task, proposal)
     due = [one for one in held if one.reproduction.outcome is _PENDING]
     if due:
         deps.on_live({"task": task.id, "checking": task.project})
@@ -64,7 +65,7 @@ def settled(tx: Transaction, deps: Dependencies, task: Task, proposal: Proposal)
     """The review of a proposal, with the verdict that follows from its findings and their tests."""
     review = tx.read.proposal(proposal.id).review
     assert review is not None
-    held = held_of(deps, task, proposal)
+    held = held_of(deps.reader, task, proposal)
     if not held:
         return review
     block_on = deps.settings.review.block_on
@@ -87,11 +88,11 @@ class _Bench:
 
 
 async def _bench(deps: Dependencies, task: Task, proposal: Proposal) -> _Bench:
-    setup = await check_setup(deps, deps.project(task.project_id))
-    return await asyncio.to_thread(_made_bench, deps, setup, proposal)
+    setup = await check_setup(deps, deps.reader.project(task.project_id))
+    return await asyncio.to_thread(_made_bench, deps.redact, setup, proposal)
 
 
-def _made_bench(deps: Dependencies, setup: CheckSetup, proposal: Proposal) -> _Bench:
+def _made_bench(redact: Redactor, setup: CheckSetup, proposal: Proposal) -> _Bench:
     private, project = setup.private, setup.project
     base = private.tree_of(proposal.base_commit)
     files = private.diff(proposal.base_commit, proposal.tree)
@@ -107,7 +108,7 @@ def _made_bench(deps: Dependencies, setup: CheckSetup, proposal: Proposal) -> _B
             for path, lines in change.removed.items()
         },
     )
-    learn_withheld(deps.redact, project, private, proposal.tree)
+    learn_withheld(redact, project, private, proposal.tree)
     return _Bench(
         setup,
         change,
@@ -182,7 +183,7 @@ async def _judgement(
 async def _run(
     deps: Dependencies, setup: CheckSetup, spec: SandboxSpec, tree: str, test: TestFile, variant: Variant
 ) -> TestRun:
-    async with deps.room_for_check():
+    async with deps.cpu_work.room_for_check():
         return await cancellable(
             partial(
                 run_test,
@@ -215,7 +216,7 @@ async def run_again(deps: Dependencies, task: Task, proposal: Proposal) -> tuple
     )
     if not earlier:
         return ()
-    setup = await check_setup(deps, deps.project(task.project_id))
+    setup = await check_setup(deps, deps.reader.project(task.project_id))
     spec = await asyncio.to_thread(prepare, setup.project, setup.private, proposal.tree)
     source = TreeSource(setup.private, proposal.tree, setup.project)
     runs = await asyncio.gather(

@@ -27,6 +27,7 @@ from navigator.journey.reviewing.prompt import OVERHEAD, Reading
 from navigator.journey.subject import held_of
 from navigator.model import patterns
 from navigator.model.models import Finding, Project, Proposal, Reproduction, Review, Task
+from navigator.model.secrets import Redactor
 from navigator.model.states import ReproductionOutcome, Role, Severity, Verdict
 from navigator.model.text import safe_line
 from navigator.process.bounded import WorkerLost, run_bounded
@@ -46,7 +47,7 @@ _COULD_NOT = ReproductionOutcome.COULD_NOT_RUN
 
 async def planned(deps: Dependencies, task: Task, proposal: Proposal, review: Review) -> list[Reproduction]:
     """A row for each finding that a test is to prove; empty where the settings, the project or this machine ask for none."""
-    rules, project = deps.settings.review, deps.project(task.project_id)
+    rules, project = deps.settings.review, deps.reader.project(task.project_id)
     places = to_prove(review.findings)
     if not rules.reproduce or not places or not project.check.strip() or review.verdict is Verdict.UNREVIEWED:
         return []
@@ -82,13 +83,12 @@ async def ask_tests(deps: Dependencies, task: Task, proposal: Proposal, talks: S
     Raises:
         ServingError: the reviewer did not answer; what it answered before is kept.
     """
-    held = held_of(deps, task, proposal)
+    held = held_of(deps.reader, task, proposal)
     due = [one for one in held if one.reproduction.outcome is _UNASKED]
     if not due:
         return
-    project = deps.project(task.project_id)
-    async with deps.project_lock(project.id):
-        private = await asyncio.to_thread(deps.private, project)
+    project = deps.reader.project(task.project_id)
+    async with deps.repositories.opened(project) as private:
         source = TreeSource(private, proposal.tree, project)
         taken = await asyncio.to_thread(
             lambda: {*source.entries, *private.tree_entries(proposal.base_commit)}
@@ -140,7 +140,7 @@ async def _ask_one(
             answer = await _asked(deps, task, version, messages, seq, f"review {held.review_id}")
         except _NoAnswer as error:
             return _without(row, f"no test was written: {error}")
-        made = await asyncio.to_thread(_read_test, deps, answer, marker, place)
+        made = await asyncio.to_thread(_read_test, deps.redact, answer, marker, place)
         if isinstance(made, WrittenTest):
             return row.model_copy(
                 update={"outcome": _PENDING, "reason": "", "path": made.path, "text": made.text}
@@ -178,7 +178,9 @@ async def _asked(
             shows=shows,
         )
     except ServingError as error:
-        if isinstance(error, CutByLength | BadAnswer) or is_tasks_fault(deps, task, error, Role.REVIEWER):
+        if isinstance(error, CutByLength | BadAnswer) or is_tasks_fault(
+            deps.reader, task, error, Role.REVIEWER
+        ):
             raise _NoAnswer(error.message) from error
         raise
     return answer.text
@@ -194,12 +196,12 @@ def _without(row: Reproduction, reason: str) -> Reproduction:
     return row.model_copy(update={"outcome": _COULD_NOT, "reason": reason})
 
 
-def _read_test(deps: Dependencies, text: str, marker: int, place: _Place) -> WrittenTest | NoTest:
+def _read_test(redact: Redactor, text: str, marker: int, place: _Place) -> WrittenTest | NoTest:
     """What an answer leaves to run; what is only seen to be wrong once the sandbox ran it is not looked for here."""
     read = read_test_answer(text, marker, place.taken)
     if isinstance(read, NoTest):
         return read
-    if deps.redact(read.text) != read.text:
+    if redact(read.text) != read.text:
         return NoTest(_COULD_NOT, "the test holds a secret", again=False)
     try:
         one_command(place.project.check, read.path, read.text, file_reader(place.source))

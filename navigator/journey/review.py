@@ -73,7 +73,7 @@ async def read_proposal(
     """
     if role is Role.FINAL or task.escalated is Escalation.AGAIN:
         return Read(*await _review(deps, task, proposal, role))
-    held = held_of(deps, task, proposal)
+    held = held_of(deps.reader, task, proposal)
     if held and proposal.review is not None and not has_unasked(held):
         return Read(proposal.review, kept=True)
     # Where tests are still to be asked for, what was answered is read once more: they are asked for in its conversations.
@@ -97,7 +97,7 @@ async def _review(
     subject = await gather_subject(deps, task, proposal, role)
     if role is Role.FINAL:
         why = subject.guarded
-        if task.escalated and not deps.project(task.project_id).escalate:
+        if task.escalated and not deps.reader.project(task.project_id).escalate:
             why = f"{task.project} does not let its proposals leave this machine"
         if why:
             return _withheld(deps, subject, why), []
@@ -290,7 +290,7 @@ def _schema(subject: Change, reading: Reading) -> dict[str, Any]:
 def _is_its_fault(deps: Dependencies, subject: Change, error: ServingError, role: Role) -> bool:
     """Whether asking again later would change nothing; see `is_tasks_fault`."""
     if subject.exam_item is None:
-        return is_tasks_fault(deps, subject.task, error, role)
+        return is_tasks_fault(deps.reader, subject.task, error, role)
     version = deps.prompts.get("review").version
     failed = deps.reader.exam_failed_calls(subject.exam_item, version)
     return is_requests_fault(error) or failed >= FAILED_CALLS_A_ROUND
@@ -350,7 +350,7 @@ def keep_review(tx: Transaction, deps: Dependencies, proposal: Proposal, read: R
     """Store a review and the tests that are to come with it; returns it as it counts."""
     review = read.review
     if review.role is Role.REVIEWER:
-        own = review.self_review or deps.strategy.one_base
+        own = review.self_review or deps.servers.strategy.one_base
         review = review.model_copy(update={"self_review": own, "block_on": deps.settings.review.block_on})
         if review.verdict is Verdict.REVISE:
             review = review.model_copy(update={"advice": _why_advice(deps, review)})

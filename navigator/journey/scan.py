@@ -25,6 +25,7 @@ from navigator.model import patterns
 from navigator.model.models import Suggestion, Task
 from navigator.model.states import LIVE_TASK_STATES, Complexity, TaskKind
 from navigator.model.text import plural, safe_text
+from navigator.store.reads.reader import Reader
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ async def scan(deps: Dependencies, material: Material) -> None:
     except UnreadableScan as error:
         deps.move(give_up, task, f"The model's answer is no list of suggestions: {error}.")
         return
-    known = await asyncio.to_thread(_known, material, shown, _said_before(deps, task))
+    known = await asyncio.to_thread(_known, material, shown, _said_before(deps.reader, task))
     found = sift(raw, known)
     log.info("%s: %d of %d suggestions hold up", task.id, len(found), len(raw))
     with deps.store.transaction() as tx:
@@ -59,15 +60,15 @@ async def scan(deps: Dependencies, material: Material) -> None:
         keep_report(tx, task, report_text(found), plural(len(found), "suggestion"))
 
 
-def _said_before(deps: Dependencies, task: Task) -> list[tuple[str, frozenset[str]]]:
+def _said_before(reader: Reader, task: Task) -> list[tuple[str, frozenset[str]]]:
     """What is open in the project, and what was proposed for it before: text and files."""
     titles = [
         (held.text, frozenset(held.files))
-        for held in deps.reader.tasks(LIVE_TASK_STATES, project=task.project_id)
+        for held in reader.tasks(LIVE_TASK_STATES, project=task.project_id)
         if held.id != task.id
     ]
     return titles + [
-        (one.text, frozenset(one.files)) for one in deps.reader.earlier_suggestions(task.project_id, task.id)
+        (one.text, frozenset(one.files)) for one in reader.earlier_suggestions(task.project_id, task.id)
     ]
 
 

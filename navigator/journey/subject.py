@@ -56,22 +56,21 @@ class Change:
     precedents: Sequence[Precedent] = ()
 
 
-def held_of(deps: Dependencies, task: Task, proposal: Proposal) -> list[HeldTest]:
+def held_of(reader: Reader, task: Task, proposal: Proposal) -> list[HeldTest]:
     """The tests of the newest review of a proposal that has any."""
-    held = [one for one in deps.reader.held_tests(task.id, task.attempt) if one.proposal_id == proposal.id]
+    held = [one for one in reader.held_tests(task.id, task.attempt) if one.proposal_id == proposal.id]
     newest = max((one.review_id for one in held), default=0)
     return [one for one in held if one.review_id == newest]
 
 
 async def gather_subject(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> Change:
     """Read a proposal from the project's private repository."""
-    project = deps.project(task.project_id)
+    project = deps.reader.project(task.project_id)
     before = None
     if proposal.round > 0 and role is Role.REVIEWER:
         before = deps.reader.review_of_round(task.id, task.attempt, proposal.round - 1)
     earlier = worth_sending(before.findings) if before else []
-    async with deps.project_lock(project.id):
-        private = await asyncio.to_thread(deps.private, project)
+    async with deps.repositories.opened(project) as private:
         if role is Role.FINAL:
             await asyncio.to_thread(learn_leaving, deps.redact, project, private, proposal)
         subject = await asyncio.to_thread(read_subject, private, project, task, proposal, earlier)

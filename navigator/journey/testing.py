@@ -21,6 +21,7 @@ from navigator.sandbox.suite import NAME
 
 if TYPE_CHECKING:
     from navigator.journey.prompts.material import Ground
+    from navigator.journey.repositories import Repositories
     from navigator.store.reads.ledger import StoredAnswer
     from navigator.store.writes.writer import Transaction
 
@@ -44,7 +45,7 @@ async def run_tests(deps: Dependencies, task: Task, proposal: Proposal) -> tuple
     Raises:
         NavigatorError: the private repository cannot be read.
     """
-    project = deps.project(task.project_id)
+    project = deps.reader.project(task.project_id)
     results = await run_checks(deps, project, proposal.base_commit, proposal.tree, task=task)
     log.info("%s: %s", task.id, "; ".join(f"{check.name} {check.outcome.value}" for check in results))
     if proposal.round:
@@ -60,7 +61,7 @@ def repairable(
     """The answer that failed the project's tests, where its writer is loaded and has a repair left; else None."""
     writer, place = proposal.written_by, (task.id, task.attempt, task.round)
     failed = any(check.name == NAME and check.outcome is CheckOutcome.FAILED for check in checks)
-    if not failed or not deps.at_hand(writer):
+    if not failed or not deps.servers.at_hand(writer):
         return None
     made = deps.reader.answers_judged(*place, TESTS_FAILED, role=writer)
     return deps.reader.last_answer(*place, role=writer) if made < TEST_REPAIRS else None
@@ -74,12 +75,11 @@ def judge_failing(tx: Transaction, task: Task, answer: StoredAnswer) -> None:
         tx.judge_agent_turn(turns[-1].id, TESTS_FAILED)
 
 
-async def keep(deps: Dependencies, ground: Ground, tree: str) -> None:
+async def keep(repositories: Repositories, ground: Ground, tree: str) -> None:
     """Keep a tree from the private repository's own gc, before the row that names it exists."""
     task = ground.task
     name = f"{task.id}-{task.attempt}-{task.round}"
-    async with deps.project_lock(task.project_id):
-        await asyncio.to_thread(ground.source.private.keep, name, tree, ground.source.treeish)
+    await repositories.locked(task.project_id, ground.source.private.keep, name, tree, ground.source.treeish)
 
 
 # A part of a proposal, or a change that exists: no model writes it.
@@ -93,8 +93,7 @@ async def gates_of(deps: Dependencies, proposal: Proposal) -> tuple[CheckResult,
     Raises:
         NavigatorError: the private repository cannot be read.
     """
-    async with deps.project_lock(proposal.project_id):
-        private = await asyncio.to_thread(deps.private, deps.project(proposal.project_id))
+    async with deps.repositories.opened(deps.reader.project(proposal.project_id)) as private:
         return await asyncio.to_thread(_gates, private, proposal)
 
 

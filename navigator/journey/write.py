@@ -5,7 +5,6 @@ Every answer is stored before it is judged: a restart judges it, and does not as
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Awaitable
 from typing import TypeVar
@@ -26,6 +25,7 @@ from navigator.model.text import safe_line
 from navigator.store.database import require_space
 from navigator.store.errors import StoreError
 from navigator.store.reads.ledger import StoredAnswer
+from navigator.store.reads.reader import Reader
 
 _T = TypeVar("_T")
 
@@ -78,7 +78,7 @@ async def report(deps: Dependencies, material: Material) -> None:
         await scan(deps, material)
         return
     messages, version = material.asking(deps.prompts, "report", kind=task.kind.value)
-    stored = _newest(deps, material)
+    stored = _newest(deps.reader, material)
     text = stored.text if stored else await ask(deps, task, material.writer, "report", version, messages)
     if text is not None:
         deps.move(moves.keep_report, task, text)
@@ -99,7 +99,7 @@ def is_report(material: Material, text: str) -> bool:
 async def answered(deps: Dependencies, material: Material) -> str | None:
     """The answer to judge next: the stored one, or a new one. None where the task left this stage instead."""
     await restore_looks(deps, material)
-    stored = _newest(deps, material)
+    stored = _newest(deps.reader, material)
     if stored is None:
         return await _open(deps, material)
     if stored.outcome == TESTS_FAILED:
@@ -107,19 +107,18 @@ async def answered(deps: Dependencies, material: Material) -> str | None:
     return stored.text
 
 
-def _newest(deps: Dependencies, material: Material) -> StoredAnswer | None:
+def _newest(reader: Reader, material: Material) -> StoredAnswer | None:
     task = material.task
-    return deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
+    return reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
 
 
 async def applied(deps: Dependencies, material: Material, text: str) -> Outcome:
     """Apply the newest answer. What does not apply is recorded, unless it was before an interruption."""
-    task, newest = material.task, _newest(deps, material)
+    task, newest = material.task, _newest(deps.reader, material)
     again = newest is not None and newest.outcome == REFUSED
     if not again:
         deps.move(moves.apply_answer, task)
-    async with deps.project_lock(task.project_id):
-        outcome = await asyncio.to_thread(_drafted, material, text)
+    outcome = await deps.repositories.locked(task.project_id, _drafted, material, text)
     if isinstance(outcome, NotApplied) and not again:
         _store_refused(deps, material, outcome)
     return outcome
@@ -194,7 +193,7 @@ async def _ask_again(
     """Say what is wrong with an answer: after the round's opening, the looks that it was written after, and itself."""
     task = material.task
     messages, _, _ = _opening_messages(deps, material)
-    newest = _newest(deps, material)
+    newest = _newest(deps.reader, material)
     if material.talk is not None and newest is not None:
         messages += material.talk.messages(task.round, before=newest.call_id)
     messages += [{"role": "assistant", "content": text}, {"role": "user", "content": user}]
@@ -237,7 +236,7 @@ def _fits_whole(material: Material, path: str) -> bool:
 def _store_refused(deps: Dependencies, material: Material, refused: NotApplied) -> None:
     task = material.task
     with deps.store.transaction() as tx:
-        answer = _newest(deps, material)
+        answer = _newest(deps.reader, material)
         assert answer is not None
         tx.judge_call(answer.call_id, REFUSED)
         for code, path in refused.failures:

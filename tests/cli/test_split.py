@@ -59,7 +59,7 @@ def test_gc_keeps_what_the_rest_is_based_on(bench: SplitBench) -> None:
     dropped = at(bench).json("gc", "--older-than", "0h")
     assert dropped["proposals"] == 1
     with bench.world() as world:
-        private = world.private(world.reader.project("code"))
+        private = world.repositories.private(world.reader.project("code"))
         private.git.run("prune", "--expire=now")
     assert bench.approve(document["rest"]["proposal"])["landing"] == "landed"
 

@@ -46,7 +46,7 @@ def add_item(
     """Keep a change of `files` on the newest commit of the project as an item; returns its number."""
     found = deps.reader.project(project)
     base = git(Path(found.path), "rev-parse", "HEAD")
-    private = deps.private(found)
+    private = deps.repositories.private(found)
     private.pin_base(base)
     changes = {name: FileChange(content.encode()) for name, content in files.items()}
     tree = private.write_tree(base, changes)

@@ -71,7 +71,7 @@ class SplitBench(Bench):
 
     def content(self, tree: str, path: str) -> bytes:
         with self.world() as world:
-            private = world.private(world.reader.project("code"))
+            private = world.repositories.private(world.reader.project("code"))
             return bytes(private.read_blob(private.tree_entries(tree)[path].sha))
 
     def on_branch(self, path: str, branch: str = "navigator/2026-01-01") -> str:
@@ -90,7 +90,7 @@ def propose(
     edited: Mapping[str, Rung] | None = None,
 ) -> str:
     """Take a queued task to where its proposal waits for the developer."""
-    private = world.private(project)
+    private = world.repositories.private(project)
     base = task.base_commit or private.facts.head_commit
     private.pin_base(base)
     tree = private.write_tree(base, {path: FileChange(content) for path, content in changes.items()})

@@ -13,7 +13,7 @@ from navigator.journey.dependencies import CpuWork
 async def test_overlaps_count_once_and_running_work_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: clock)
-    work, release = CpuWork(), [asyncio.Event() for _ in range(3)]
+    work, release = CpuWork(1), [asyncio.Event() for _ in range(3)]
     jobs = [
         asyncio.create_task(work.during(kind, gate.wait))
         for kind, gate in zip(("checks", "checks", "landings"), release, strict=True)

@@ -21,6 +21,7 @@ from navigator.journey.recovery import Storage
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.models import Project
 from navigator.model.records import ExamItem, PreparedProject
+from navigator.model.secrets import Redactor
 from navigator.model.states import ExamSource
 from navigator.sandbox.probe import Sandbox
 from tests.git.world import fingerprint
@@ -92,7 +93,11 @@ class ProvingRoom(Bench):
 
     def diff(self, item: ExamItem) -> list[FileDiff]:
         with self.world() as deps:
-            return list(deps.private(deps.project(item.project_id)).diff(item.base_commit, item.tree))
+            return list(
+                deps.repositories.private(deps.reader.project(item.project_id)).diff(
+                    item.base_commit, item.tree
+                )
+            )
 
 
 @pytest.fixture
@@ -131,7 +136,7 @@ def test_items_are_made_of_a_history_and_proved_by_its_tests(room: ProvingRoom) 
     for item in (fix, control):
         assert "Fix" not in item.text + item.title and "Secret plan" not in item.text
     with room.world() as deps:
-        held = deps.private(deps.reader.project("code")).kept()
+        held = deps.repositories.private(deps.reader.project("code")).kept()
         assert {keep_name(item.origin): (item.tree, item.base_commit) for item in items} == held
     # What was tried is not tried again until the project changes.
     again = room.prepare()
@@ -171,22 +176,24 @@ def test_a_check_of_a_task_ends_the_trial(room: ProvingRoom, monkeypatch: pytest
     cut: list[str] = []
     real = trials.run_tree
 
-    async def watched(deps: Dependencies, setup: Any, tree: str, spec: Any) -> Any:
+    async def watched(redact: Redactor, setup: Any, tree: str, spec: Any) -> Any:
         began.append(tree)
         if len(began) == 1:
-            deps.checks_wanted += 1  # a task's check arrives while the trial runs
+            work.checks_wanted += 1  # a task's check arrives while the trial runs
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError:
                 cut.append(tree)
-                deps.checks_wanted -= 1
+                work.checks_wanted -= 1
                 raise
         if began.count(tree) > 1 + (tree in cut):  # its second run to the end: it passes now
             tree = setup.private.tree_of(git(room.repository, "rev-parse", "HEAD"))
-        return await real(deps, setup, tree, spec)
+        return await real(redact, setup, tree, spec)
 
     monkeypatch.setattr(trials, "run_tree", watched)
-    made = room.prepare()
+    with room.world() as deps:
+        work = deps.cpu_work
+        made = asyncio.run(prepare_project(deps, deps.reader.project("code")))
     assert cut == began[:1] and began[1] == cut[0], "the same tree is run again, from its beginning"
     assert made.faulty == 0
     assert "the failure does not repeat" in made.sources["reversed_fix"].rejected
@@ -219,7 +226,7 @@ def test_a_crash_before_the_rows_leaves_trees_that_gc_drops(room: ProvingRoom) -
         original = deps.store.transaction
 
         def crashing() -> Any:
-            private = deps.private(deps.reader.project("code"))
+            private = deps.repositories.private(deps.reader.project("code"))
             if private.kept():
                 raise Crash
             return original()
@@ -230,12 +237,12 @@ def test_a_crash_before_the_rows_leaves_trees_that_gc_drops(room: ProvingRoom) -
     assert room.items() == []
     assert room.prepare().faulty == 1, "the next run makes the item"
     with room.world() as deps:
-        private = deps.private(deps.reader.project("code"))
+        private = deps.repositories.private(deps.reader.project("code"))
         item = of(room.items(), ExamSource.REVERSED_FIX)
         private.keep("exam-left-by-a-crash", item.tree, item.base_commit)
     assert json.loads(room.desk.read("gc", "--json"))["exam_items"] == 1
     with room.world() as deps:
-        held = deps.private(deps.reader.project("code")).kept()
+        held = deps.repositories.private(deps.reader.project("code")).kept()
     assert set(held) == {keep_name(item.origin) for item in room.items()}
     assert room.diff(item), "what is asked can still be read"
 
@@ -255,7 +262,7 @@ def test_the_background_gives_way_to_a_command(room: ProvingRoom, monkeypatch: p
         # It looks after every step of the background, whose next trial has only begun.
         while not deps.reader.exam_trials(1):
             await asyncio.sleep(0)
-        assert deps.exam_lock.locked(), "the background is at work"
+        assert deps.cpu_work.exam_lock.locked(), "the background is at work"
         found = await perform(deps, "exam.prepare", {"limit": 1})
         beside.cancel()
         await asyncio.gather(beside, return_exceptions=True)

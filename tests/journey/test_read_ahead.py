@@ -89,7 +89,7 @@ def test_a_swap_is_kept_with_how_warm_it_began(weights: list[Path], tmp_path: Pa
     state = tmp_path / "state"
     state.mkdir(mode=0o700)
     with locked_dependencies(StatePaths(state).ensure()) as world:
-        world.__dict__["strategy"] = Switch()
+        world.servers.__dict__["strategy"] = Switch()
 
         async def swap() -> None:
             storage, summary = Storage(world, lambda reason: None), SessionSummary(world)

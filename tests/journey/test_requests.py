@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
-from navigator.journey.dependencies import Dependencies
+from navigator.journey.servers import ModelServers
 from navigator.model.states import Role
 from navigator.rehearsal.engine import MODEL_NAMES
-from navigator.store.database import open_writer
-from navigator.store.reads.reader import Reader
-from navigator.store.writes.writer import Store
 from tests.rehearsal.test_engine import AT_ONCE, serving
 
 F = Role.FINAL
@@ -24,11 +20,10 @@ async def test_a_server_that_runs_two_at_once_gets_two(tmp_path: Path) -> None:
     async with serving(AT_ONCE, max_running=2) as (client, _):
         server = {"base_url": str(client.base_url), "model": MODEL_NAMES[Role.GENERATOR]}
         settings = Settings.model_validate({"final": server | {"max_inflight": 6, "enabled": True}})
-        with closing(open_writer(paths.database)) as connection:
-            deps = Dependencies(settings, paths, Store(connection), Reader(connection))
-            assert deps.request_limit(F) == 6
-            async with deps.lent_client(F):
-                assert deps.request_limit(F) == 2
-            await deps.forget_client(F)
-            assert deps.request_limit(F) == 6, "another model begins anew"
-            await deps.close()
+        servers = ModelServers(settings, paths)
+        assert servers.limit(F) == 6
+        async with servers.lent(F):
+            assert servers.limit(F) == 2
+        await servers.forget(F)
+        assert servers.limit(F) == 6, "another model begins anew"
+        await servers.close()

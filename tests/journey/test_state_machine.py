@@ -87,7 +87,7 @@ class SessionMachine(RuleBasedStateMachine):
     def open(self) -> Dependencies:
         self.held = self.bench.world()
         world = self.held.__enter__()
-        self.patch.setattr(world, "client", lambda role: Scripted(self))
+        self.patch.setattr(world.servers, "client", lambda role: Scripted(self))
         return world
 
     def act(self, op: str, **args: Any) -> None:

@@ -126,7 +126,8 @@ def compared(answers: dict[str, dict[str, str]]) -> tuple[list[LabTask], Finishe
 
 
 def asked(url: str, answers: dict[str, dict[str, str]], folder: Path) -> Tally:
-    deps = SimpleNamespace(settings=settings_for(url), strategy=SimpleNamespace(both_resident=True))
+    servers = SimpleNamespace(strategy=SimpleNamespace(both_resident=True))
+    deps = SimpleNamespace(settings=settings_for(url), servers=servers)
     return asyncio.run(judged(deps, ["reviewer"], *compared(answers), Journal(folder)))  # type: ignore[arg-type]
 
 

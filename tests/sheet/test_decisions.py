@@ -183,12 +183,12 @@ def test_a_landing_does_not_wait_for_the_tests_of_another_one(
         task = world.reader.task(world.reader.proposal(proposal).task_id)
 
         async def behind() -> None:
-            async with world.landing_locks[task.project_id]:
-                world.landing_tests[task.project_id].set()
+            async with world.repositories.landing_locks[task.project_id]:
+                world.repositories.landing_tests[task.project_id].set()
                 with pytest.raises(TestsDue, match="lands after another one in code, whose tests run now"):
                     await land(world, task.id, patience=3600)
-            world.landing_tests[task.project_id].clear()
-            await asyncio.wait_for(world.landing_locks[task.project_id].acquire(), 60)
+            world.repositories.landing_tests[task.project_id].clear()
+            await asyncio.wait_for(world.repositories.landing_locks[task.project_id].acquire(), 60)
 
         asyncio.run(behind())
 

@@ -15,11 +15,12 @@ from navigator.git.private import PrivateRepo, is_commit_id
 from navigator.git.runner import Git
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, opening
-from navigator.journey.dependencies import Dependencies, at_home
+from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.assemble import OVERHEAD, Elsewhere, Prompted, prompt_for
 from navigator.journey.prompts.blocks import data_block, diff_text, finding_row
 from navigator.journey.prompts.library import PromptLibrary
 from navigator.journey.prompts.looks import LookTalk
+from navigator.journey.repositories import Repositories, at_home
 from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict
 from navigator.model.models import Finding, Project, Proposal, Task
@@ -168,12 +169,12 @@ async def gather(deps: Dependencies, task: Task, writer: Role = Role.GENERATOR) 
     Raises:
         NavigatorError: the repository is gone, or cannot be worked on; the message says why.
     """
-    project = deps.project(task.project_id)
+    project = deps.reader.project(task.project_id)
     ground, elsewhere = await settle(deps, task)
     task, source = ground.task, ground.source
-    key = _prompt_key(deps, project, task, source.treeish, writer)
+    key = _prompt_key(deps.prompts, project, task, source.treeish, writer)
     kept = None if elsewhere else deps.prepared.pop(key, None)
-    async with deps.project_lock(project.id):
+    async with deps.repositories.lock(project.id):
         made = (
             kept
             if isinstance(kept, Prompted)
@@ -186,17 +187,19 @@ async def gather(deps: Dependencies, task: Task, writer: Role = Role.GENERATOR) 
 async def settle(deps: Dependencies, task: Task) -> tuple[Ground, list[Elsewhere]]:
     """The base, pinned if the attempt has none, for a writer that reads by itself, and what changed in other projects
     before; raises as `gather`."""
-    project = deps.project(task.project_id)
+    project = deps.reader.project(task.project_id)
     before: Sequence[Proposal] = ()
     if task.after:
         from navigator.sheet.variants import changes_before
 
         before = changes_before(deps.reader, task.id)
     elsewhere = await _elsewhere(deps, project, task, before)
-    async with deps.project_lock(project.id):
+    async with deps.repositories.lock(project.id):
         here = [change for change in before if change.project_id == project.id]
-        shared = _base_of_others(deps, task)
-        base, private, on = await asyncio.to_thread(_pinned_base, deps, project, task, shared, here)
+        shared = _base_of_others(deps.reader, task)
+        base, private, on = await asyncio.to_thread(
+            _pinned_base, deps.repositories, project, task, shared, here
+        )
         if base != task.base_commit:
             with deps.store.transaction() as tx:
                 tx.set_task_base(task.id, base)
@@ -208,18 +211,17 @@ async def settle(deps: Dependencies, task: Task) -> tuple[Ground, list[Elsewhere
 
 async def made_for(deps: Dependencies, task: Task, base: str, writer: Role) -> tuple[Hashable, Prompted]:
     """The prompt of a task on a base that is not pinned yet, and the key under which `gather` finds it."""
-    project = deps.project(task.project_id)
-    async with deps.project_lock(project.id):
-        private = await asyncio.to_thread(deps.private, project)
+    project = deps.reader.project(task.project_id)
+    async with deps.repositories.opened(project) as private:
         source = TreeSource(private, base, project)
         made = await asyncio.to_thread(prompt_for, deps, source, task, project, writer)
-    return _prompt_key(deps, project, task, base, writer), made
+    return _prompt_key(deps.prompts, project, task, base, writer), made
 
 
-def _prompt_key(deps: Dependencies, project: Project, task: Task, base: str, writer: Role) -> Hashable:
+def _prompt_key(prompts: PromptLibrary, project: Project, task: Task, base: str, writer: Role) -> Hashable:
     """Everything that a prompt depends on and that may change while it is kept."""
     about = (task.id, task.text, task.note, task.kind, task.files)
-    return (*about, project.model_dump_json(), base, writer, deps.prompts.versions)
+    return (*about, project.model_dump_json(), base, writer, prompts.versions)
 
 
 def _talk(deps: Dependencies, source: TreeSource, task: Task, made: Prompted, writer: Role) -> LookTalk:
@@ -248,9 +250,8 @@ async def _elsewhere(
     for change in (*before, *([sent] if sent else [])):
         if change.project_id == project.id and change is not sent:
             continue
-        other = deps.project(change.project_id)
-        async with deps.project_lock(other.id):
-            private = await asyncio.to_thread(deps.private, other)
+        other = deps.reader.project(change.project_id)
+        async with deps.repositories.opened(other) as private:
             text = await asyncio.to_thread(change_text, other, private, change)
         found.append(Elsewhere(other.name, change.id, change.title, text, sent_back=change is sent))
     return found
@@ -264,18 +265,18 @@ def sent_back(reader: Reader, task: Task) -> Proposal | None:
     return None
 
 
-def _base_of_others(deps: Dependencies, task: Task) -> str:
+def _base_of_others(reader: Reader, task: Task) -> str:
     """The base of the other variants' present attempts, so that all of them are compared on one; "" where there is none."""
     if not task.variant_of or task.base_commit:
         return ""
-    others = [one for one in deps.reader.variants(task.variant_of) if one.attempt == task.attempt]
+    others = [one for one in reader.variants(task.variant_of) if one.attempt == task.attempt]
     return next((one.base_commit for one in others if one.base_commit), "")
 
 
 def _pinned_base(
-    deps: Dependencies, project: Project, task: Task, shared: str, before: Sequence[Proposal]
+    repositories: Repositories, project: Project, task: Task, shared: str, before: Sequence[Proposal]
 ) -> tuple[str, PrivateRepo, str]:
-    private, on = deps.private(project), ""
+    private, on = repositories.private(project), ""
     with at_home(project):
         base = task.base_commit or shared
         if not base:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from navigator.engine.swapping import confirmed, resident_now
 from navigator.journey.checking import SCRATCH, CheckSetup, run_tree
 from navigator.journey.dependencies import Dependencies
+from navigator.journey.servers import ModelServers
 from navigator.lab.comparing.journal import (
     ARMS,
     Actor,
@@ -107,12 +108,12 @@ async def compare(
         prompts=prompts,
         simulated=simulated([actors[one] for one in wanted], turns),
     )
-    if problem := await deps.strategy.prepare():
+    if problem := await deps.servers.strategy.prepare():
         report(problem)
     most = (
         0
-        if deps.strategy.both_resident
-        else await _swaps(deps, arms, actors, rounds, begun=bool(journal.turns))
+        if deps.servers.strategy.both_resident
+        else await _swaps(deps.servers, arms, actors, rounds, begun=bool(journal.turns))
     )
     journal.agree(plan)
     report(f"at most {plural(most, 'swap')}")
@@ -140,15 +141,17 @@ def actors_of(adapters: tuple[str, str] | None) -> dict[str, Actor]:
     return {actor.letter: actor for actor in found}
 
 
-async def load(deps: Dependencies, to: Role, journal: Journal | None = None) -> None:
+async def load(servers: ModelServers, to: Role, journal: Journal | None = None) -> None:
     """Swap to a model, and note the swap in `journal`.
 
     Raises:
         MissingPart: it is not loaded then.
     """
     for role in (Role.GENERATOR, Role.REVIEWER):
-        await deps.forget_client(role)
-    result, loaded = await confirmed(deps.strategy, to, await deps.strategy.swap(to, lambda event: None))
+        await servers.forget(role)
+    result, loaded = await confirmed(
+        servers.strategy, to, await servers.strategy.swap(to, lambda event: None)
+    )
     if journal is not None:
         journal.add(Swapped(to=to.value, seconds=round(result.seconds, 3), outcome=result.outcome))
     if loaded is not to:
@@ -159,9 +162,9 @@ async def load(deps: Dependencies, to: Role, journal: Journal | None = None) -> 
 
 
 async def _swaps(
-    deps: Dependencies, arms: Sequence[Arm], actors: Mapping[str, Actor], rounds: int, *, begun: bool
+    servers: ModelServers, arms: Sequence[Arm], actors: Mapping[str, Actor], rounds: int, *, begun: bool
 ) -> int:
-    loaded = await resident_now(deps.strategy)
+    loaded = await resident_now(servers.strategy)
     most = swaps_expected(arms, actors, rounds, loaded)
     # What was begun goes on whatever is loaded now: the swaps of all its runs are told.
     if most > MOST_SWAPS and not begun:
@@ -203,7 +206,7 @@ class Comparison:
         Raises:
             ServingError: a model did not answer. MissingPart: it could not be loaded, or there is no sandbox.
         """
-        strategy = self.turns.deps.strategy
+        strategy = self.turns.deps.servers.strategy
         sandbox = await asyncio.to_thread(probe)
         if not sandbox.works:
             raise MissingPart(f"There is no sandbox: {sandbox.reason}.", hint=sandbox.hint)
@@ -264,7 +267,7 @@ class Comparison:
 
     def _here(self, path: str) -> bool:
         """Whether a turn can be taken now: its model is loaded."""
-        both = self.turns.deps.strategy.both_resident
+        both = self.turns.deps.servers.strategy.both_resident
         return self.loaded is not None and (both or self.loaded is self.turns.actors[path[-1]].role)
 
     async def _all(self) -> None:
@@ -295,8 +298,8 @@ class Comparison:
             )
         deps = self.turns.deps
         self.report(f"loading the {to.value}")
-        counts = not first and not deps.strategy.both_resident
-        await load(deps, to, self.turns.journal if counts else None)
+        counts = not first and not deps.servers.strategy.both_resident
+        await load(deps.servers, to, self.turns.journal if counts else None)
         self.swaps, self.loaded = self.swaps + counts, to
 
     async def _try(self, task: LabTask) -> None:
@@ -324,9 +327,9 @@ class Comparison:
             without=False,
             scratch=deps.paths.root / SCRATCH,
         )
-        async with deps.room_for_check():
+        async with deps.cpu_work.room_for_check():
             spec = await asyncio.to_thread(prepare, project, private, tree)
-            done = await run_tree(deps, setup, tree, spec)
+            done = await run_tree(deps.redact, setup, tree, spec)
         if not done.ran:
             raise MissingPart(f"{task.key}: the tests could not be run: {done.line}.")
         self.turns.journal.add(

@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from navigator.checks.removed_tests import is_test_file
+from navigator.config.paths import StatePaths
 from navigator.exam.candidates import (
     MOST_FILES,
     OutOfTime,
@@ -27,6 +28,7 @@ from navigator.git.facts import RepoFacts
 from navigator.git.private import FileChange, PrivateRepo
 from navigator.git.private_layout import create
 from navigator.journey.dependencies import Dependencies
+from navigator.journey.repositories import Repositories
 from navigator.lab.comparing.journal import Journal, LabTask, Tried
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.json_text import first_misfit, read_json, table
@@ -98,7 +100,7 @@ async def replayed(
         if key in known:
             continue
         try:
-            journal.add(await _proved(deps, project, trials, change, key))
+            journal.add(await _proved(deps.repositories, project, trials, change, key))
         except Rejected as error:
             left_out += 1
             journal.add(Tried(key=key, reason=str(error)))
@@ -163,14 +165,14 @@ def accepted_changes(deps: Dependencies, project: Project) -> list[Picked]:
     ]
 
 
-async def _proved(deps: Dependencies, project: Project, trials: Trials, change: Picked, key: str) -> LabTask:
-    async with deps.project_lock(project.id):
-        sound, frame = await asyncio.to_thread(_trees, trials.setup.private, project, change)
+async def _proved(
+    repositories: Repositories, project: Project, trials: Trials, change: Picked, key: str
+) -> LabTask:
+    sound, frame = await repositories.locked(project.id, _trees, trials.setup.private, project, change)
     passed = await trials.sound(sound)
     await trials.failing(frame, passed)
     name = f"lab-{hashlib.sha256(key.encode()).hexdigest()[:24]}"
-    async with deps.project_lock(project.id):
-        await asyncio.to_thread(trials.setup.private.keep, name, frame, change.base)
+    await repositories.locked(project.id, trials.setup.private.keep, name, frame, change.base)
     return LabTask(
         key=key,
         project_id=project.id,
@@ -319,9 +321,9 @@ def _read_functions(path: Path, text: str) -> Iterator[Function]:
         yield found.model_copy(update={"text": safe_text(found.text)})
 
 
-def as_task(deps: Dependencies, function: Function) -> LabTask:
+def as_task(paths: StatePaths, function: Function) -> LabTask:
     """A task of one file, kept in the repository of functions. Runs git: call it in a thread."""
-    private, _ = function_repository(deps.paths.private)
+    private, _ = function_repository(paths.private)
     empty = private.git.run("mktree", input=b"", env=private.apart()).text
     start = {"README.md": FileChange(b"One task.\n")}
     if function.start:

@@ -51,12 +51,12 @@ class Turns:
         if task.project_id is None:
             private, project = function_repository(self.deps.paths.private)
             return private, project.model_copy(update={"check": task.check})
-        project = self.deps.project(task.project_id)
-        return self.deps.private(project), project
+        project = self.deps.reader.project(task.project_id)
+        return self.deps.repositories.private(project), project
 
     def server(self, actor: Actor) -> ServerSettings:
         """The server that an actor speaks to, under the actor's own model."""
-        server = self.deps.strategy.server(actor.role)
+        server = self.deps.servers.strategy.server(actor.role)
         return server.model_copy(update={"model": actor.model}) if actor.model else server
 
     async def take(self, task: LabTask, path: str) -> None:
@@ -93,8 +93,9 @@ class Turns:
             return kept.model_copy(update={"path": path, "problem": problem, "usage": usage})
 
         try:
-            async with self.deps.project_lock(project.id):
-                prompted = await asyncio.to_thread(prompt_for, self.deps, source, as_task, project, role)
+            prompted = await self.deps.repositories.locked(
+                project.id, prompt_for, self.deps, source, as_task, project, role
+            )
         except ServingError:
             raise
         except NavigatorError as error:
@@ -193,7 +194,7 @@ class Turns:
                 client = self._others.setdefault(actor.letter, ModelClient(server))
                 said = await client.chat(request)
             else:
-                async with self.deps.lent_client(actor.role) as lent:
+                async with self.deps.servers.lent(actor.role) as lent:
                     said = await lent.chat(request)
         except ServingError as error:
             if not isinstance(error, CutByLength | BadAnswer) and not is_requests_fault(error):
@@ -205,4 +206,4 @@ class Turns:
 def simulated(actors: Sequence[Actor], turns: Turns) -> bool:
     """Whether what answers is no model."""
     names = [actor.model or turns.deps.settings.server(actor.role).model for actor in actors]
-    return turns.deps.strategy.embedded or any(map(is_rehearsal, names))
+    return turns.deps.servers.strategy.embedded or any(map(is_rehearsal, names))
