@@ -68,7 +68,7 @@ class Transport:
     """HTTP to one server. Belongs to one event loop; `aclose` it.
 
     Args:
-        settings: address, name of the key's variable, and how many requests may run at once.
+        settings: address, and names of the keys' variables. How many requests run at once is for the caller to bound.
         timeouts: only `connect` is used here; the callers bound the rest.
     """
 
@@ -86,7 +86,8 @@ class Transport:
             trust_env=False,
             follow_redirects=False,
             timeout=httpx.Timeout(None, connect=timeouts.connect, write=60.0),
-            limits=httpx.Limits(max_connections=settings.max_inflight + 8, max_keepalive_connections=8),
+            # No limit: httpcore 1.0.9 loses a place for good where a request is cancelled before its connection is used.
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=8),
             headers={"User-Agent": "navigator", "Accept-Encoding": "identity"},
         )
 

@@ -48,6 +48,20 @@ async def hang(request: Request, wire: Wire) -> None:
     await wire.gone()
 
 
+async def test_requests_cancelled_at_any_moment_leave_room_for_the_next(connect) -> None:
+    async def listed(request: Request, wire: Wire) -> None:
+        await wire.json(models("org/model"))
+
+    async with serving(listed) as server, connect(server.url, max_inflight=1) as client:
+        for steps in [*range(20)] * 10:  # of the event loop; a connection is opened within them
+            asking = asyncio.create_task(client.models())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+        assert await client.models() == ("org/model",)
+
+
 async def test_a_whole_answer_with_usage_and_progress(ask) -> None:
     seen: list[int] = []
     got = await ask(answer("Hel", "lo"), progress=seen.append)
