@@ -20,6 +20,7 @@ from navigator.cli import output, session
 from navigator.cli.command import Value, command, given
 from navigator.config.paths import CONFIG_VARIABLE, STATE_VARIABLE, StatePaths, config_path
 from navigator.config.settings import time_scale as scale_of
+from navigator.mcp import TOOLS
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, utc_now
 from navigator.model.secrets import Redactor
@@ -281,7 +282,7 @@ def mcp(
     """Serve the Model Context Protocol on stdin and stdout, for editors and agents that start it.
 
     \b
-    Tools: list_projects, queue_task, review_ref, list_proposals, show_proposal, status.
+    Tools: {tools}.
     Nothing there decides, lands or changes settings. docs/mcp.md shows how to configure a client.
 
     Args:
@@ -294,3 +295,6 @@ def mcp(
         output.note("Waiting for an MCP client on stdin; Ctrl-D ends it.")
     session.take_config_projects()
     McpServer(Tools(session.state_paths(), read_only=read_only)).serve(sys.stdin.buffer, sys.stdout.buffer)
+
+
+mcp.help = str(mcp.help).format(tools=", ".join(TOOLS))

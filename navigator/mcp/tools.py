@@ -15,6 +15,7 @@ from navigator.actions.base import explained
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
 from navigator.engine.acting import act, learn_changes, learn_secrets, reading
+from navigator.mcp import TOOLS
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.json_text import MOST_FILES, require_bounded
 from navigator.model.models import Model, Proposal
@@ -34,17 +35,6 @@ MOST_DIFF = 200_000
 """Characters of a proposal's diff; the rest is left out, and that is said."""
 _FRESH_SECONDS = 30.0
 """How long the values of secret files are known before they are read again."""
-
-
-TOOLS = {
-    "list_projects": False,
-    "queue_task": True,
-    "review_ref": True,
-    "list_proposals": False,
-    "show_proposal": False,
-    "status": False,
-}
-"""Methods of `Tools` that a client may call, and whether they queue. Signatures have the arguments, docstrings the words."""
 
 _Project = Annotated[str, Field(description="The project's name, as list_projects has it.")]
 
