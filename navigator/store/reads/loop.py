@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from navigator.model.errors import NotFound
 from navigator.model.ids import TaskId, number_of, task_id
@@ -288,9 +288,8 @@ class LoopReads(ReproductionReads):
             *kinds,
         )
 
-    def last_number(self, table: str) -> int:
-        """The highest id in `calls`, `proposals`, `swaps` or `exam_answers`; 0 where there is none."""
-        assert table in ("calls", "proposals", "swaps", "exam_answers")
+    def last_number(self, table: Literal["calls", "proposals"]) -> int:
+        """The highest id in a table; 0 where there is none."""
         return int(self._one(f"SELECT coalesce(max(id), 0) FROM {table}"))
 
 
