@@ -62,7 +62,7 @@ def _forecast(scenario: Scenario) -> Forecast:
         )
         for order, job in enumerate(jobs)
     ]  # fmt: skip
-    plan = Terms(resident=Role.GENERATOR, streams=scenario.streams, check_seconds=scenario.check_seconds)
+    plan = Terms(2, resident=Role.GENERATOR, streams=scenario.streams, check_seconds=scenario.check_seconds)
     expected = remaining(views, 0.0, _measured(scenario), plan)
     assert expected is not None
     return Forecast(expected.seconds, expected.low, expected.high, actual)

@@ -65,18 +65,18 @@ class Terms:
     """What a forecast assumes of the session.
 
     Attributes:
-        streams: requests in flight at most, of the generator and the reviewer.
         revisions: that may follow a proposal.
+        streams: requests in flight at most, of the generator and the reviewer.
         until: as of `navigator run --until`; "" for a conductor that stays.
         unreviewed: tasks whose answer nobody reviews: reports.
         untested: projects without tests, whose checks take no time and never fail.
     """
 
+    revisions: int
     resident: Role | None = None
     swapping_to: Role | None = None
     both_resident: bool = False
     streams: tuple[int, int] = (8, 8)
-    revisions: int = 2
     until: str = "idle"
     rules: BatchRules = field(default_factory=BatchRules)
     check_seconds: float = CHECK_SECONDS

@@ -40,7 +40,7 @@ def test_every_state_comes_to_an_end(
 ) -> None:
     """Whatever a damaged row says that a swap or an answer takes."""
     views = [view(number, state, round, project) for number, (state, round, project) in enumerate(tasks)]
-    plan = Terms(resident=resident, until=until)
+    plan = Terms(2, resident=resident, until=until)
     figures = replace(PUBLISHED, revise_rate=rate, **({absurd: 2.0**62} if absurd else {}))
     found = remaining(views, 100.0, figures, plan)
     assert found is not None
@@ -51,7 +51,7 @@ def test_every_state_comes_to_an_end(
 
 def test_one_task_alone_takes_what_its_steps_take() -> None:
     found = remaining(
-        [view(1)], 0.0, PUBLISHED, Terms(resident=Role.GENERATOR, streams=(1, 1), check_seconds=0.0)
+        [view(1)], 0.0, PUBLISHED, Terms(2, resident=Role.GENERATOR, streams=(1, 1), check_seconds=0.0)
     )
     assert found is not None
     steps = PUBLISHED.write_seconds + PUBLISHED.swap_in + PUBLISHED.review_seconds
@@ -63,7 +63,7 @@ def test_one_task_alone_takes_what_its_steps_take() -> None:
 def test_the_revise_rate_sends_back_its_share() -> None:
     views = [view(number) for number in range(20)]
     rates = {
-        rate: remaining(views, 0.0, replace(PUBLISHED, revise_rate=rate), Terms()) for rate in (0.0, 0.35)
+        rate: remaining(views, 0.0, replace(PUBLISHED, revise_rate=rate), Terms(2)) for rate in (0.0, 0.35)
     }
     none, some = (found.revisions for found in rates.values() if found)
     assert none == 0 < some < 20  # 7 of 20 and 2 or 3 of these again, more or less: they are drawn
@@ -72,8 +72,8 @@ def test_the_revise_rate_sends_back_its_share() -> None:
 
 
 def test_more_tasks_than_are_followed_are_counted_in_proportion() -> None:
-    few = remaining([view(number) for number in range(MOST_TASKS)], 0.0, PUBLISHED, Terms())
-    many = remaining([view(number) for number in range(3 * MOST_TASKS)], 0.0, PUBLISHED, Terms())
+    few = remaining([view(number) for number in range(MOST_TASKS)], 0.0, PUBLISHED, Terms(2))
+    many = remaining([view(number) for number in range(3 * MOST_TASKS)], 0.0, PUBLISHED, Terms(2))
     assert few is not None and many is not None
     assert many.followed == MOST_TASKS
     assert many.swaps == few.swaps
@@ -91,7 +91,7 @@ def test_a_forecast_is_near_what_a_noisy_session_takes() -> None:
 def test_a_rate_of_few_verdicts_makes_the_interval_wider() -> None:
     tasks = [view(number) for number in range(4)]
     few, many = (
-        remaining(tasks, 0.0, replace(PUBLISHED, revise_rate=0.1, revise_n=n), Terms()) for n in (1, 1000)
+        remaining(tasks, 0.0, replace(PUBLISHED, revise_rate=0.1, revise_n=n), Terms(2)) for n in (1, 1000)
     )
     assert few is not None and many is not None
     assert few.high > many.high
@@ -101,15 +101,17 @@ def test_a_rate_of_few_verdicts_makes_the_interval_wider() -> None:
 def test_a_swap_under_way_is_not_begun_again() -> None:
     """It is half done, on average; without that knowledge the whole of it would be counted."""
     waiting = [view(1, S.AWAITING_REVIEW)]
-    under_way = remaining(waiting, 0.0, PUBLISHED, Terms(resident=Role.GENERATOR, swapping_to=Role.REVIEWER))
-    not_yet = remaining(waiting, 0.0, PUBLISHED, Terms(resident=Role.GENERATOR))
+    under_way = remaining(
+        waiting, 0.0, PUBLISHED, Terms(2, resident=Role.GENERATOR, swapping_to=Role.REVIEWER)
+    )
+    not_yet = remaining(waiting, 0.0, PUBLISHED, Terms(2, resident=Role.GENERATOR))
     assert under_way is not None and not_yet is not None
     assert not_yet.seconds - under_way.seconds == pytest.approx(PUBLISHED.swap_in / 2, rel=0.3)
 
 
 def test_projects_without_tests_have_no_failed_checks_to_repair() -> None:
     tasks = [view(number) for number in range(1, 9)]
-    tested = remaining(tasks, 0.0, PUBLISHED, Terms())
-    untested = remaining(tasks, 0.0, PUBLISHED, Terms(untested=frozenset({1})))
+    tested = remaining(tasks, 0.0, PUBLISHED, Terms(2))
+    untested = remaining(tasks, 0.0, PUBLISHED, Terms(2, untested=frozenset({1})))
     assert tested is not None and untested is not None
     assert untested.seconds < tested.seconds
