@@ -35,8 +35,8 @@ class Limits:
         output: bytes.
     """
 
-    seconds: float = 300.0
-    memory_mb: int = 4096
+    seconds: float
+    memory_mb: int
     processes: int = 1024
     disk_mb: int = 2048
     tmpfs_mb: int = 512

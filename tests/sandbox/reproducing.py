@@ -85,7 +85,7 @@ class Proof:
         spec = prepare(self.bench.project, self.bench.private, tree)
         scratch = self.bench.folder / "scratch"
         made = run_test(
-            spec, self.bench.private, tree, test, Limits(memory_mb=2048), probe(), scratch, variant=variant
+            spec, self.bench.private, tree, test, Limits(300, 2048), probe(), scratch, variant=variant
         )
         assert not list(scratch.glob("*")), "a run leaves nothing behind"
         return made

@@ -75,7 +75,7 @@ class Bench:
         wanted = tree or self.tree()
         spec = prepare(project, self.private, wanted)
         scratch = self.folder / "scratch"
-        chosen = limits or Limits(seconds=120, memory_mb=2048)
+        chosen = limits or Limits(120, 2048)
         sandbox = options.pop("sandbox", None) or probe()
         made = run_suite(spec, self.private, wanted, chosen, sandbox, scratch, **options)
         assert not list(scratch.glob("*")), "a run leaves nothing behind"

@@ -238,7 +238,7 @@ def test_a_worktree_written_out_is_byte_for_byte(plain: Bench) -> None:
     attributes = "*.txt ident eol=crlf filter=evil\nsub export-ignore\n"
     tree = plain.changed({".gitattributes": attributes, "x.txt": text})
     expected = " ".join(f"{byte:02x}" for byte in text.encode())
-    seen = plain.run(tree, check="od -An -tx1 -w200 x.txt; ls sub; exit 1", limits=Limits(seconds=30)).detail
+    seen = plain.run(tree, check="od -An -tx1 -w200 x.txt; ls sub; exit 1", limits=Limits(30, 4096)).detail
     assert expected in seen and "b.txt" in seen
 
 

@@ -136,38 +136,38 @@ TRACES = (
 BEYOND: dict[str, tuple[str, Limits, str]] = {
     "memory of all processes": (
         "for i in 1 2 3 4; do python3 -c 'import time; b = b\"x\" * (180 << 20); time.sleep(30)' & done; wait",
-        Limits(seconds=60, memory_mb=400),
+        Limits(60, 400),
         "more than 400 MiB of memory",
     ),
     "memory in a file": (
         python(
             f"import os; fd = os.memfd_create('a')\nfor _ in range(600): os.write(fd, {MEBIBYTE})\n{STAYS}"
         ),
-        Limits(seconds=50, memory_mb=300),
+        Limits(50, 300),
         "more than 300 MiB of memory",
     ),
     "memory that is mapped": (
         python(
             f"import mmap; m = mmap.mmap(-1, 600 << 20)\nfor _ in range(600): m.write({MEBIBYTE})\n{STAYS}"
         ),
-        Limits(seconds=50, memory_mb=300),
+        Limits(50, 300),
         "more than 300 MiB of memory",
     ),
     "disk, by files without a name": (
         python(f"{NAMELESS}\n{STAYS}"),
-        Limits(seconds=50, disk_mb=40),
+        Limits(50, 4096, disk_mb=40),
         "more than 40 MiB of files",
     ),
     "disk, by many files": (
         "i=0; while true; do head -c 4M /dev/zero > big$i; i=$((i+1)); done",
-        Limits(seconds=60, disk_mb=40),
+        Limits(60, 4096, disk_mb=40),
         "more than 40 MiB of files",
     ),
-    "output": (f"yes {'not a test ' * 80}", Limits(seconds=60, output=1 << 20), "wrote more than 1 MiB"),
-    "time, though it is stopped": ("kill -STOP $$; echo never", Limits(seconds=1), "did not end within 1 s"),
+    "output": (f"yes {'not a test ' * 80}", Limits(60, 4096, output=1 << 20), "wrote more than 1 MiB"),
+    "time, though it is stopped": ("kill -STOP $$; echo never", Limits(1, 4096), "did not end within 1 s"),
     "time, though it stops what holds its sandbox": (
         python(f"{TRACES}\n{STAYS}"),
-        Limits(seconds=2),
+        Limits(2, 4096),
         "did not end within 2 s",
     ),
 }
@@ -190,13 +190,13 @@ try:
 except OSError:
     print("stopped by the kernel", flush=True)
     os._exit(1)"""
-    run = bench.run(check=python(code), limits=Limits(seconds=60, processes=100))
+    run = bench.run(check=python(code), limits=Limits(60, 4096, processes=100))
     assert run.outcome is FAILED
     assert "100 processes" in run.line or "stopped by the kernel" in run.detail
 
 
 def test_memory_is_bounded_in_one_process(bench: Bench) -> None:
-    run = bench.run(check="python3 -c 'b = bytearray(1 << 30); print(len(b))'", limits=Limits(memory_mb=256))
+    run = bench.run(check="python3 -c 'b = bytearray(1 << 30); print(len(b))'", limits=Limits(300, 256))
     assert run.outcome is FAILED and "1073741824" not in run.detail
     assert "MemoryError" in run.detail or "memory" in run.line
 
@@ -207,7 +207,7 @@ def test_memory_that_processes_share_counts_once(bench: Bench) -> None:
         "for _ in range(4):\n    if os.fork() == 0: [m[at] for at in range(0, 150 << 20, 4096)]; time.sleep(2); os._exit(0)\n"
         "for _ in range(4): os.wait()"
     )
-    run = bench.run(check=f'python3 -c "{code}"', limits=Limits(seconds=60, memory_mb=450))
+    run = bench.run(check=f'python3 -c "{code}"', limits=Limits(60, 450))
     assert run.outcome is PASSED, run
 
 
@@ -246,14 +246,14 @@ def test_memory_folders_are_bounded(bench: Bench) -> None:
     said = says(
         bench,
         "for d in /tmp /dev/shm /run ~; do head -c 80M /dev/zero > $d/x || echo full $d; done",
-        limits=Limits(tmpfs_mb=64),
+        limits=Limits(300, 4096, tmpfs_mb=64),
     )
     assert said.count("full ") == 4
 
 
 def test_a_command_that_does_not_end_is_ended(bench: Bench) -> None:
     endless = f"sleep 600.{os.getpid()}"  # other tests sleep too
-    run = bench.run(check=endless, limits=Limits(seconds=1))
+    run = bench.run(check=endless, limits=Limits(1, 4096))
     assert run.outcome is FAILED and "did not end within 1 s" in run.line
     assert not processes_saying(endless)
 
@@ -303,7 +303,5 @@ def test_unsandboxed_runs_only_when_asked_for(bench: Bench) -> None:
         check="set -e; grep -q a a.txt; echo b > a.txt; test ! -e .git", sandbox=none, without=True
     )
     assert run.outcome is PASSED, run
-    assert (
-        bench.run(check="sleep 600", sandbox=none, without=True, limits=Limits(seconds=1)).outcome is FAILED
-    )
+    assert bench.run(check="sleep 600", sandbox=none, without=True, limits=Limits(1, 4096)).outcome is FAILED
     assert differences(before, fingerprint(bench.path)) == []
