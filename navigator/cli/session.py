@@ -34,14 +34,14 @@ def state_paths() -> StatePaths:
 def reading(paths: StatePaths | None = None) -> Iterator[Reader]:
     """The store, read-only. A state folder without a database gets an empty one first. A rehearsal's is named on stderr, once."""
     with acting.reading(paths or state_paths()) as store:
-        if store.rehearsal:
-            _say_simulated()
+        _say_simulated(store.rehearsal)
         yield store
 
 
 @cache
-def _say_simulated() -> None:
-    output.note(SIMULATED)
+def _say_simulated(simulated: bool) -> None:
+    if simulated:
+        output.note(SIMULATED)
 
 
 @contextmanager
@@ -49,8 +49,7 @@ def glancing() -> Iterator[GlanceReads]:
     """The same, as far as it is read without models: for lists, which are to be there at once."""
     with closing(acting.open_reading(state_paths())) as connection:
         store = GlanceReads(connection)
-        if store.rehearsal:
-            _say_simulated()
+        _say_simulated(store.rehearsal)
         yield store
 
 
