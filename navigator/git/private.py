@@ -23,7 +23,7 @@ from typing import ClassVar, Generic, TypeVar
 from navigator.config.paths import write_private
 from navigator.git.diffs import ABSENT, RawChange, TreeDiff, parse_comparison, path_bytes, path_text
 from navigator.git.facts import AbsentBlobs, RepoFacts, read_facts, read_places
-from navigator.git.private_layout import OWN_OBJECTS, clear_private_locks, create, own_objects
+from navigator.git.private_layout import OWN_OBJECTS, borrow_objects, clear_private_locks, create
 from navigator.git.runner import Git, GitError, TreeEntry
 from navigator.model import patterns
 from navigator.model.diff import FileDiff
@@ -169,11 +169,7 @@ class PrivateRepo:
             create(git_dir, known)
         else:
             clear_private_locks(git_dir)
-        own_objects(git_dir)
-        alternates, listed = git_dir / "objects" / "info" / "alternates", f"{objects}\n../{OWN_OBJECTS}\n"
-        if not alternates.exists() or alternates.read_text("utf-8", "surrogateescape") != listed:
-            # The repository may have moved since.
-            write_private(alternates, path_bytes(listed))
+        borrow_objects(git_dir, objects)
         return cls(git_dir, known)
 
     @classmethod

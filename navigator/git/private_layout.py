@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from navigator.config.paths import write_private
+from navigator.git.diffs import path_bytes
 from navigator.git.facts import RepoFacts
 from navigator.git.runner import Git
 from navigator.model.json_text import table
@@ -48,18 +50,21 @@ def _attributes() -> str:
 OWN_OBJECTS = "navigator/own"
 
 
-def own_objects(git_dir: Path) -> Path:
-    """Where a private repository's new objects are written, made where it is missing: apart from those that it borrows.
+def borrow_objects(git_dir: Path, others: str = "") -> None:
+    """Have a private repository find its own new objects, and those in the folder `others`, which may have moved.
 
-    git sets the time of an object that it is about to write and finds somewhere, the user's objects among them. What is
-    written here is compared with what is here and with the private packs alone. The repository itself borrows from here too.
+    New objects are written to a folder of their own: git sets the time of an object that it is about to write and finds
+    somewhere, the user's objects among them. There it is compared with what is there and with the private packs alone.
     """
+    alternates = git_dir / "objects" / "info" / "alternates"
+    listed = path_bytes("".join(f"{one}\n" for one in (others, f"../{OWN_OBJECTS}") if one))
+    if not alternates.exists() or alternates.read_bytes() != listed:
+        write_private(alternates, listed)
     folder = git_dir / OWN_OBJECTS
     folder.parent.mkdir(mode=0o700, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         (folder / "pack").symlink_to("../../objects/pack")
-    return folder
 
 
 # What a killed git left

@@ -26,7 +26,7 @@ from navigator.exam.history import Commit, Rejected, commit_of, is_code, read_hi
 from navigator.exam.items import head_of
 from navigator.git.facts import RepoFacts
 from navigator.git.private import FileChange, PrivateRepo
-from navigator.git.private_layout import create
+from navigator.git.private_layout import borrow_objects, create
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.repositories import Repositories
 from navigator.lab.comparing.journal import Journal, LabTask, Tried
@@ -353,4 +353,5 @@ def function_repository(root: Path) -> tuple[PrivateRepo, Project]:
     facts = RepoFacts(git_dir, git_dir, git_dir, None)
     if not (git_dir / "HEAD").exists():
         create(git_dir, facts)
+    borrow_objects(git_dir)
     return PrivateRepo(git_dir, facts), Project(id=0, name="functions", path=str(git_dir))
