@@ -53,6 +53,7 @@ def _markdown_lines(text: str, width: int) -> Iterator[Line]:
 
 
 def _block(line: str, width: int) -> Iterator[Line]:
+    deep = min(len(line) - len(line.lstrip()), _MOST_INDENT, width // 4)
     if not line.strip():
         yield []
     elif heading := _HEADING.match(line):
@@ -61,23 +62,15 @@ def _block(line: str, width: int) -> Iterator[Line]:
     elif _RULE.match(line):
         yield [("─" * width, "faint")]
     elif (item := _ITEM.match(line)) and len(item[2]) < width // 2:
-        indent = " " * _indented(len(item[1]), width)
-        head = f"{indent}{'•' if item[2] in '-*+' else item[2]} "
+        head = f"{' ' * deep}{'•' if item[2] in '-*+' else item[2]} "
         yield from wrapped(_inline(item[4]), width, [(head, "muted")], " " * len(head))
     elif quote := _QUOTE.match(line):
         yield from wrapped(_inline(quote[1]), width, [("▏ ", "faint")], "▏ ")
     elif line.startswith("    ") or line.lstrip().startswith("|"):
         # Code, the rest of a list's item, or a table: as it is written, the indentation kept.
-        deep = _indented(len(line) - len(line.lstrip()), width)
         yield from _code(line[deep:], width, " " * deep)
     else:
-        indent = " " * _indented(len(line) - len(line.lstrip()), width)
-        yield from wrapped(_inline(line.lstrip()), width, [(indent, "")], indent)
-
-
-def _indented(by: int, width: int) -> int:
-    """Cells of an indentation that leaves room for words."""
-    return min(by, _MOST_INDENT, width // 4)
+        yield from wrapped(_inline(line.lstrip()), width, [(" " * deep, "")], " " * deep)
 
 
 def _code(line: str, width: int, indent: str = _INDENT) -> Iterator[Line]:
