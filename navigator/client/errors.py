@@ -191,7 +191,7 @@ def error_for_status(
     elif status in (401, 403):
         kind, does = Unauthorized, "rejected the API key"
     elif status == 404:
-        hint = "Check `model` and base_url: the server does not know one of them."
+        hint = "Check `model` and base_url: the server does not know one, or has not loaded the model."
     elif _TOO_LONG.search(words):
         hint = "Lower max_tokens or context_tokens for this role, so that prompt and answer fit together."
     message = f"{address} {does} (HTTP {status}){said}"

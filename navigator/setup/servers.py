@@ -242,7 +242,7 @@ def strategy_for(writes: Pick, reviews: Pick) -> tuple[str, str]:
     if here.loads:
         return "managed", f"{here.name} loads the model that it is asked for"
     if here.name == "LM Studio" and not {writes.model, reviews.model} <= set(here.loaded):
-        return "command", "LM Studio's own command `lms` loads one model and unloads the other"
+        return "command", "LM Studio's command `lms` swaps: turn its just-in-time loading off"
     return "resident", f"{here.name} lists both models and does not say that it swaps them"
 
 

@@ -31,12 +31,12 @@ def folder(tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def gpu(folder: Path) -> AsyncIterator[Server]:
-    """A server that serves the model of the role named in the file `loaded`; 503 while that is empty."""
+    """A server that lists the model of the role named in the file `loaded`, or "both"; 503 while that is empty."""
 
     async def list_models(request: Request, wire: Wire) -> None:
         role = (folder / "loaded").read_text().strip()
-        if role in NAMES:
-            await wire.json(models(NAMES[role]))
+        if role in NAMES or role == "both":
+            await wire.json(models(*(name for of, name in NAMES.items() if role in (of, "both"))))
         else:
             await wire.json({}, 503)
 
@@ -73,6 +73,20 @@ async def test_the_role_is_put_where_it_was_asked_for(folder: Path) -> None:
         assert await swaps.resident() is Role.REVIEWER
         again = await swaps.swap(Role.REVIEWER, quiet)
         assert [phase.name for phase in again.phases] == ["verify"]
+
+
+async def test_a_server_that_lists_models_it_has_not_loaded_fails_no_swap(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "_VERIFY_SECONDS", 0.2)
+    (folder / "loaded").write_text("both")
+    async with gpu(folder) as server:
+        swaps = CommandStrategy(settings(server.url, [program(folder, 'echo "$1" >> words')]))
+        for role in (Role.GENERATOR, Role.REVIEWER, Role.GENERATOR):
+            result = await swaps.swap(role, quiet)
+            assert result.outcome == "done", result.reason
+            assert await swaps.resident() is role
+    assert (folder / "words").read_text() == "reviewer\ngenerator\n"
 
 
 async def test_without_a_place_the_role_is_the_last_word_and_phases_that_are_told_are_kept(

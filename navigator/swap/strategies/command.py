@@ -69,7 +69,7 @@ class CommandStrategy(SwapStrategy):
     async def _verify(self, to: Role) -> None:
         """The command says that it is done: within moments the role must answer."""
         async for _ in until(min(_VERIFY_SECONDS, LOAD_SECONDS)):
-            if await self._previous(to) is to:
+            if await self._is_resident(to):
                 return
         server = self.server(to)
         raise SwapFailed(
