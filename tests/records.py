@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from navigator.model.models import Finding, Proposal, Swap, Task
+from navigator.model.ids import number_of
+from navigator.model.models import Finding, Proposal, Review, Swap, Task
+from navigator.store.reads.reader import Reader
 
 
 def finding(**fields: object) -> Finding:
@@ -42,3 +44,8 @@ def asked(**fields: object) -> Task:
     values: dict[str, object] = {"id": "T1", "project_id": 1, "project": "thing", "text": "Do it"}
     values |= {"state": "awaiting_approval", "created": "", "updated": ""}
     return Task.model_validate(values | fields)
+
+
+def reviews_of(reader: Reader, proposal: str) -> list[Review]:
+    """Every review of a proposal, oldest first."""
+    return reader.reviews_from(reader._where("reviews", proposal_id=number_of(proposal, "P")))

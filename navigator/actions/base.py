@@ -192,8 +192,7 @@ def read_card(reader: Reader, identifier: str) -> Card:
         return card
     proposal = reader.proposal(card.proposal)
     if proposal.state is ProposalState.SUPERSEDED:
-        held = reader.proposals({ProposalState.OPEN}, task_id=proposal.task_id)
-        return card._replace(newer=held[-1].id if held else "")
+        return card._replace(newer=reader.replaced_by(proposal))
     if not card.open:
         return card
     part = waits_for(reader, proposal)

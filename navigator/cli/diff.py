@@ -6,23 +6,23 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
-from navigator.actions.base import read_card
 from navigator.cli import output, session
 from navigator.cli.command import Value, command, given
 from navigator.cli.proposals import marked_document
 from navigator.git.private import PrivateRepo
 from navigator.model.diff import FileDiff, choices, what_happens
 from navigator.model.errors import Conflict, NavigatorError
-from navigator.model.models import CheckResult, Finding, Proposal, Review
-from navigator.model.states import CheckOutcome, Role, Verdict
-from navigator.model.text import plural, safe_line
+from navigator.model.states import CheckOutcome, ProposalState, Role, Verdict
+from navigator.model.text import plural, read_words, safe_line
+from navigator.sandbox.names import UNTOLD
 from navigator.sheet.marks import Kind, facts_of, marks
 from navigator.sheet.waiting import tips
 from navigator.sheet.writing import agent_words, lines_below, looks_of, looks_words, record_words, turns_of
+from navigator.store.reads.proposals import ProposalReads
 
 if TYPE_CHECKING:
+    from navigator.model.models import CheckResult, Finding, Proposal, Review
     from navigator.store.reads.cards import Card
-    from navigator.store.reads.reader import Reader
 
 _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"} | {
     "bad": "red",
@@ -41,23 +41,26 @@ def diff(ids: session.ProposalIds, *, against: Annotated[str | None, Value("P…
     """
     paths = session.state_paths()
     documents: list[dict[str, Any]] = []
-    with session.reading(paths) as store:
+    with session.glancing(ProposalReads) as store:
         other = store.proposal(against) if against else None
         shown = [store.proposal(identifier) for identifier in ids]
         for proposal in shown:
             if other is not None and other.project_id != proposal.project_id:
                 raise Conflict(f"{proposal.id} and {other.id} are of different projects.")
-            private = PrivateRepo.to_read(paths.private, store.project(proposal.project_id))
+            private = PrivateRepo.to_read(paths.private, store.project_of(proposal))
             (known,) = facts_of(store, [proposal.id], tips(store, {proposal.project_id}))
             files = private.diff(other.tree if other else proposal.base_commit, proposal.tree)
-            documents.append(
-                {
-                    "proposal": marked_document(proposal, known) | {"rehearsal": store.rehearsal},
-                    "against": other.id if other else None,
-                    "files": [_file_json(file, number) for number, file in enumerate(files, 1)],
-                }
-            )
-            if not given("--json"):
+            if given("--json"):
+                with session.reading() as models:  # a document has every field
+                    found = marked_document(models.proposal(proposal.id), known)
+                documents.append(
+                    {
+                        "proposal": found | {"rehearsal": store.rehearsal},
+                        "against": other.id if other else None,
+                        "files": [_file_json(file, number) for number, file in enumerate(files, 1)],
+                    }
+                )
+            else:
                 _show_diff(store, proposal, known, files, other)
     if given("--json"):
         output.print_json({"diffs": documents})
@@ -82,7 +85,7 @@ def _file_json(file: FileDiff, place: int) -> dict[str, Any]:
 
 
 def _show_diff(
-    store: Reader, proposal: Proposal, known: Card, files: Sequence[FileDiff], other: Proposal | None
+    store: ProposalReads, proposal: Proposal, known: Card, files: Sequence[FileDiff], other: Proposal | None
 ) -> None:
     """A proposal against its base, with what was said of it; or against another proposal."""
     if store.rehearsal:
@@ -128,30 +131,24 @@ def _place(finding: Finding) -> tuple[str, int | None, bool]:
     return finding.path, finding.line, finding.side == "old"
 
 
-def checks_words(proposal: Proposal) -> str:
-    """The checks' outcomes in one line."""
-    return "  ".join(f"{check.name} {_check_words(check)}" for check in proposal.checks) or "none"
-
-
 def _check_words(check: CheckResult) -> str:
     if check.outcome is not CheckOutcome.FAILED_BEFORE:
         return check.outcome.value
     if check.name != "tests":
         return "failed before"
-    from navigator.sandbox.suite import tests_words
+    return (
+        f"failed before: {'tests tell nothing here' if check.detail.startswith(UNTOLD) else 'no new failure'}"
+    )
 
-    return tests_words(check)
 
-
-def _show_review(store: Reader, proposal: Proposal, known: Card) -> None:
+def _show_review(store: ProposalReads, proposal: Proposal, known: Card) -> None:
     """How it was made, its checks and marks, and what every reader said."""
-    from navigator.sheet.statistics.reviewer import scores, worth_of
-
     state = proposal.landing.state.value if proposal.landing else proposal.state.value
-    if newer := read_card(store, proposal.id).newer:
+    if proposal.state is ProposalState.SUPERSEDED and (newer := store.replaced_by(proposal)):
         state += f" by {newer}"
     batch = f", batch {proposal.batch}" if proposal.batch else ""
-    output.say(f"  round {proposal.round}, {state}{batch}; checks: {checks_words(proposal)}")
+    checks = "  ".join(f"{check.name} {_check_words(check)}" for check in proposal.checks) or "none"
+    output.say(f"  round {proposal.round}, {state}{batch}; checks: {checks}")
     made = (
         looks_words(looks_of(store, proposal)),
         agent_words(turns_of(store, proposal)),
@@ -169,7 +166,17 @@ def _show_review(store: Reader, proposal: Proposal, known: Card) -> None:
     if last is not None and last.verdict is Verdict.UNREVIEWED:
         output.say("  Not reviewed: read it as you would read a patch from a stranger.")
     elif last is not None and not last.advice and last.verdict is Verdict.REVISE:
-        output.say(f"  {worth_of(scores(store), last)}".rstrip())
+        output.say(f"  {_worth(store, last)}".rstrip())
+
+
+def _worth(store: ProposalReads, review: Review) -> str:
+    """What a REVISE of its reviewer is worth; "" where that was not examined."""
+    if not store.is_examined(review.model):
+        return ""
+    from navigator.sheet.statistics.reviewer import scores, worth_of
+
+    with session.reading() as models:
+        return worth_of(scores(models), review)
 
 
 _SIGNS = {"bad": "✗", "warn": "!", "accent": "·", "muted": "·"}
@@ -187,8 +194,8 @@ def _show_reading(review: Review, *, first: bool) -> None:
     output.emit(f"  {who}{word}{differs} by {safe_line(review.model)}, {review.prompt_version}{parts}{count}")
     if review.advice:
         output.say(f"  advice: {review.advice}", fg="yellow")
-    if review.read_words:
-        output.say(f"  {review.read_words}; not {', '.join(review.unread)}", fg="yellow")
+    if said := read_words(review.hunks, len(review.unread)):
+        output.say(f"  {said}; not {', '.join(review.unread)}", fg="yellow")
     if review.summary:
         output.say(f"  {review.summary}")
 

@@ -13,6 +13,7 @@ from navigator.model.text import safe_line
 from navigator.sheet.marks import facts_of, head, labels, marks
 from navigator.sheet.waiting import mark_document, row_head, tips, waiting_document, what_to_do
 from navigator.sheet.waiting import waiting as waits_for_you
+from navigator.store.reads.cards import GlanceReads
 
 if TYPE_CHECKING:
     from navigator.model.models import Proposal
@@ -37,7 +38,7 @@ def proposals(
         raise UsageError("Use only one of --state and --all.")
     session.known_project(project)
     if not (state or all_ or given("--json")):
-        with session.glancing() as store:
+        with session.glancing(GlanceReads) as store:
             _show_waiting(waits_for_you(store, project, tips(store)))
         return
     with session.reading() as store:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -30,26 +30,28 @@ def state_paths() -> StatePaths:
     return StatePaths(state_dir()).ensure()
 
 
-@contextmanager
-def reading(paths: StatePaths | None = None) -> Iterator[Reader]:
-    """The store, read-only. A state folder without a database gets an empty one first. A rehearsal's is named on stderr, once."""
-    with acting.reading(paths or state_paths()) as store:
-        _say_simulated(store.rehearsal)
-        yield store
-
-
 @cache
-def _say_simulated(simulated: bool) -> None:
-    if simulated:
-        output.note(SIMULATED)
+def _say_simulated() -> None:
+    output.note(SIMULATED)
+
+
+def reading(paths: StatePaths | None = None) -> AbstractContextManager[Reader]:
+    """The store, read-only. A state folder without a database gets an empty one first. A rehearsal's is named on stderr, once."""
+    from navigator.store.reads.reader import Reader
+
+    return glancing(Reader, paths)
+
+
+G = TypeVar("G", bound=GlanceReads)
 
 
 @contextmanager
-def glancing() -> Iterator[GlanceReads]:
-    """The same, as far as it is read without models: for lists, which are to be there at once."""
-    with closing(acting.open_reading(state_paths())) as connection:
-        store = GlanceReads(connection)
-        _say_simulated(store.rehearsal)
+def glancing(reads: type[G], paths: StatePaths | None = None) -> Iterator[G]:
+    """The store, as far as it is read without models, for what is to be there at once; else as `reading`."""
+    with closing(acting.open_reading(paths or state_paths())) as connection:
+        store = reads(connection)
+        if store.rehearsal:
+            _say_simulated()
         yield store
 
 
@@ -61,7 +63,7 @@ def known_project(name: str | None) -> None:
     """
     if name is None:
         return
-    with glancing() as glance:
+    with glancing(GlanceReads) as glance:
         if glance.has_project(name):
             return
     with reading() as store:

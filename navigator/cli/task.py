@@ -14,6 +14,7 @@ from navigator.model.errors import UsageError
 from navigator.model.json_text import MOST_VARIANTS, read_toml
 from navigator.model.states import TaskKind, TaskState
 from navigator.store.lock import read_holder
+from navigator.store.reads.cards import GlanceReads
 
 if TYPE_CHECKING:
     from navigator.model.models import Suggestion, Task
@@ -133,7 +134,7 @@ def list_tasks(*, state: tuple[TaskState, ...] = (), project: session.ProjectNam
         with session.reading() as store:
             output.print_json({"tasks": store.tasks(states=set(state) or None, project=project)})
         return
-    with session.glancing() as glance:
+    with session.glancing(GlanceReads) as glance:
         tasks = glance.cards_in(set(state) or None, project)
     if not tasks:
         output.say('No tasks. `navigator task add PROJECT "…"` queues one.')

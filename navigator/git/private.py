@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from navigator.config.paths import write_private
 from navigator.git.diffs import ABSENT, RawChange, TreeDiff, parse_comparison, path_bytes, path_text
@@ -28,7 +28,9 @@ from navigator.git.runner import Git, GitError, TreeEntry
 from navigator.model import patterns
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
-from navigator.model.models import Project
+
+if TYPE_CHECKING:
+    from navigator.model.models import Project
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

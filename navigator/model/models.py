@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from navigator.model.ids import ProposalId, TaskId
+from navigator.model.readings import FindingFacts, ProposalFacts
 from navigator.model.states import (
-    REPRODUCED,
     CheckOutcome,
     Complexity,
     Criterion,
@@ -284,7 +284,7 @@ class Judged(Model):
     at: str = ""
 
 
-class Finding(Model):
+class Finding(FindingFacts, Model):
     """One remark of a review.
 
     `hunk` is the label in the diff the reviewer saw ("H1" …); `line` is the new-file line of the quote (old-file for a quote
@@ -312,21 +312,9 @@ class Finding(Model):
     precedent: int = 0
 
     @property
-    def set_aside(self) -> bool:
-        """Whether it follows a precedent and no test has proved it all the same: then it decides nothing."""
-        return bool(self.precedent) and (
-            self.reproduction is None or self.reproduction.outcome not in REPRODUCED
-        )
-
-    @property
     def dismissed(self) -> bool:
         """Whether the developer found it wrong, or not worth a change."""
         return self.judged is not None and self.judged.judgement is not Judgement.RIGHT
-
-    @property
-    def why_unanchored(self) -> str:
-        """Why it does not count, in words; "" where it is anchored."""
-        return "" if self.anchored else self.unanchored or "its quote was not found"
 
     @property
     def asked_for(self) -> bool:
@@ -414,7 +402,7 @@ EXISTING = "existing"
 """The `way` of a proposal that nobody wrote for its task: a change of the repository, to be reviewed and never landed."""
 
 
-class Proposal(Model):
+class Proposal(ProposalFacts, Model):
     """One round's answer, immutable once made: edits, turned into a tree on a pinned base.
 
     `review` is the reviewer's newest reading, `first_review` its first where it was asked to read again; `final_review`
@@ -462,12 +450,6 @@ class Proposal(Model):
     entropy_mean: float | None = None
     entropy_peak: float | None = None
     created: str = ""
-
-    @property
-    def findings(self) -> tuple[tuple[Role, int, Finding], ...]:
-        """What its readers found, in the order in which they are numbered from 1: whose it is, its place there, the finding."""
-        read = [review for review in (self.review, self.final_review) if review]
-        return tuple((one.role, place, finding) for one in read for place, finding in enumerate(one.findings))
 
     @property
     def existing(self) -> bool:

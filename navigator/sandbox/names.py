@@ -153,3 +153,7 @@ def none_ran(text: str, *, ended_well: bool = True) -> bool:
     (go_ok,) = _patterns("none", "go_ok")
     some = said("some") or any("[no tests" not in match[1] for match in go_ok.finditer(text))
     return (said("said") or (ended_well and said("zero"))) and not some
+
+
+UNTOLD = "fails on the base too"
+"""Starts the detail of tests whose failures cannot be distinguished from the base's: they say nothing about the change."""

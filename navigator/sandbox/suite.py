@@ -20,7 +20,7 @@ from navigator.model.text import plural, safe_line, safe_text
 from navigator.process.bounded import WorkerLost, run_bounded
 from navigator.sandbox.binds import digest_of
 from navigator.sandbox.folders import UnsafeTree, remove, write_out
-from navigator.sandbox.names import failing_tests, none_ran, passed_count, plain
+from navigator.sandbox.names import UNTOLD, failing_tests, none_ran, passed_count, plain
 from navigator.sandbox.probe import Sandbox
 from navigator.sandbox.spec import SandboxSpec, furnish, may_stand_at, sandboxed, unsandboxed
 from navigator.sandbox.supervise import Limits, Ran, supervise
@@ -278,8 +278,6 @@ def sweep(scratch_root: Path) -> int:
 # Two runs of the same command, before a change and after it: whose doing a failure is
 
 NAME = TESTS
-UNTOLD = "fails on the base too"
-"""Starts the detail of tests whose failures cannot be distinguished from the base's: they say nothing about the change."""
 _SHOWN_NAMES = 20
 
 _PASSED, _FAILED, _UNTESTED = CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.UNTESTED
@@ -334,15 +332,6 @@ def compared(before: Baseline | None, after: SuiteRun) -> CheckResult:
     old = len(after.failures) - len(new)
     also = f" ({old} more {'fails' if old == 1 else 'fail'} on the base too)" if old else ""
     return result(_FAILED, f"{_failed_line(after, new)}{also}", rest)
-
-
-def tests_words(check: CheckResult) -> str:
-    """What became of the tests, for people: an outcome's own word is enough unless they failed before the change."""
-    if check.outcome is not CheckOutcome.FAILED_BEFORE:
-        return check.outcome.value
-    if check.detail.startswith(UNTOLD):
-        return "failed before: tests tell nothing here"
-    return "failed before: no new failure"
 
 
 def base_words(before: Baseline | None) -> str:

@@ -16,7 +16,7 @@ from navigator.model.text import read_words
 
 if TYPE_CHECKING:
     from navigator.model.models import Proposal
-    from navigator.store.reads.cards import Card
+    from navigator.store.reads.cards import Card, CardReads
     from navigator.store.reads.reader import Reader
 
 
@@ -293,7 +293,7 @@ Tips = Mapping[tuple[int, str], str]
 """Where the bases are now (`sheet.waiting.tips`)."""
 
 
-def facts_of(reader: Reader, proposals: Iterable[str], tips: Tips | None = None) -> list[Card]:
+def facts_of(reader: CardReads, proposals: Iterable[str], tips: Tips | None = None) -> list[Card]:
     """What is known of each proposal, held against the others that wait; see `with_others`."""
     return with_others(reader.cards_about(proposals), reader.cards(NEVER), tips)
 

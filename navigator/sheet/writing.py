@@ -6,10 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from navigator.figures.intervals import share
 from navigator.model import patterns
-from navigator.model.models import Event, Finding, Proposal, Reproduction
-from navigator.model.records import AgentTurn, JudgementCount
 from navigator.model.states import (
     REPRODUCED,
     Judgement,
@@ -21,14 +18,16 @@ from navigator.model.states import (
 from navigator.model.text import plural, safe_line
 
 if TYPE_CHECKING:
-    from navigator.model.records import Look
+    from navigator.model.models import Event, Finding, Proposal, Reproduction
+    from navigator.model.records import AgentTurn, JudgementCount, Look
+    from navigator.store.reads.proposals import ProposalReads
     from navigator.store.reads.reader import Reader
 
 
 _NOT_SHOWN = frozenset({LookOutcome.NOTHING, LookOutcome.REPEATED, LookOutcome.REFUSED, LookOutcome.NO_ROOM})
 
 
-def looks_of(reader: Reader, proposal: Proposal) -> list[Look]:
+def looks_of(reader: ProposalReads, proposal: Proposal) -> list[Look]:
     """The looks that a proposal was written after: those of its attempt up to its round. A part was written with its whole."""
     whole = reader.proposal(proposal.parent) if proposal.parent else proposal
     looks = reader.looks(whole.task_id, whole.attempt)
@@ -66,7 +65,7 @@ def _became(look: Look) -> str:
 # What a coding agent did, in words.
 
 
-def turns_of(reader: Reader, proposal: Proposal) -> list[AgentTurn]:
+def turns_of(reader: ProposalReads, proposal: Proposal) -> list[AgentTurn]:
     """The turns that a proposal came from: those of its round."""
     if not proposal.way.startswith("agent "):
         return []
@@ -118,6 +117,10 @@ ENOUGH_JUDGED = 5
 def record_words(counts: Sequence[JudgementCount], project: str, finding: Finding) -> str:
     """`like this, here: right in 3 of 14 [8–48 %]`, of the narrowest sort of which enough were judged; "" where none is."""
     of_kind = [one for one in counts if one.criterion is finding.criterion]
+    if not of_kind:
+        return ""
+    from navigator.figures.intervals import share
+
     here = [one for one in of_kind if one.project == project]
     for words, rows in (
         ("like this, here", [one for one in here if one.severity is finding.severity]),

@@ -139,7 +139,7 @@ def decoded(model: type[BaseModel], row: sqlite3.Row) -> dict[str, Any]:
             if name in kinds and column is not None
         }
     except (TypeError, ValueError, RecursionError) as error:
-        raise _damaged(model, row) from error
+        raise damaged(model.__name__, row) from error
 
 
 def _value(kind: str, column: Any) -> Any:
@@ -156,12 +156,13 @@ def from_row(model: type[_M], row: sqlite3.Row, **more: Any) -> _M:
     try:
         return model.model_validate(values)
     except ValueError as error:
-        raise _damaged(model, row) from error
+        raise damaged(model.__name__, row) from error
 
 
-def _damaged(model: type[BaseModel], row: sqlite3.Row) -> DamagedRow:
+def damaged(kind: str, row: sqlite3.Row) -> DamagedRow:
+    """The error for a row that is no model of that name."""
     number = f" {row['id']}" if "id" in row.keys() else ""  # noqa: SIM118 - iterating a Row gives its values
-    return DamagedRow(f"row{number} of {model.__name__} cannot be read")
+    return DamagedRow(f"row{number} of {kind} cannot be read")
 
 
 def from_rows(model: type[_M], found: Iterable[sqlite3.Row]) -> list[_M]:

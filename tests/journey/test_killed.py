@@ -17,6 +17,7 @@ from navigator.swap.strategies.rehearsal import COMMAND
 from tests.client.machines import stand_ins
 from tests.git.world import fingerprint
 from tests.journey.support import PATIENCE, Desk, make_repository, toml_of
+from tests.records import reviews_of
 from tests.scripted.tasks import notes
 
 RUN = ("run", "--until", "idle", "--json")
@@ -55,7 +56,7 @@ class Scene:
         with self.desk.reading() as store:
             proposals = store.proposals()
             events = store.events(0, limit=1_000_000)
-            reviews = {proposal.id: store.reviews(proposal.id) for proposal in proposals}
+            reviews = {proposal.id: reviews_of(store, proposal.id) for proposal in proposals}
         rounds = Counter((proposal.task_id, proposal.attempt, proposal.round) for proposal in proposals)
         assert [place for place, count in rounds.items() if count > 1] == []
         added = Counter(event.proposal_id for event in events if event.kind == "proposal_added")

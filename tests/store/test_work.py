@@ -35,7 +35,7 @@ from navigator.model.states import (
 )
 from navigator.store.schema import DamagedRow
 from navigator.store.writes.writer import Store
-from tests.records import finding, proposed
+from tests.records import finding, proposed, reviews_of
 
 APPROVE = Review(
     verdict=Verdict.APPROVE, stated_verdict=Verdict.APPROVE, model="r", prompt_version="review@1"
@@ -194,7 +194,7 @@ def test_what_goes_in_comes_out(store: Store, task: Task, role: Role) -> None:
     found = store.read.proposal(made.id)
     assert {name: getattr(found, name) for name in CONTENT} == CONTENT
     shown = found.final_review if role is Role.FINAL else found.review
-    assert shown == review == store.read.reviews(made.id)[0]
+    assert shown == review == reviews_of(store.read, made.id)[0]
     assert (found.decision, found.landing) == (decision, landing)
     assert found.created
 
@@ -257,7 +257,7 @@ def test_the_first_review_of_a_role_counts_and_the_newest_is_shown(store: Store,
         ("reviewer", "REVISE", False),
         ("final", "REVISE", True),
     ]
-    assert [review.verdict for review in store.read.reviews(made.id)][1:3] == [
+    assert [review.verdict for review in reviews_of(store.read, made.id)][1:3] == [
         Verdict.APPROVE,
         Verdict.REVISE,
     ]

@@ -285,12 +285,17 @@ class CardReads(Queries):
         found = {card.proposal: card for card in _made(rows)}
         names = [proposal_id(number) for number in wanted]
         if unknown := [name for name in names if name not in found]:
-            raise NotFound(f"There is no proposal {unknown[0]}.", hint="`navigator proposals` lists them.")
+            raise no_proposal(unknown[0])
         return [found[name] for name in names]
 
     def data_version(self) -> int:
         """A number that changes when another connection has committed."""
         return int(self._one("PRAGMA data_version"))
+
+
+def no_proposal(identifier: str) -> NotFound:
+    """The error for an id that no proposal has."""
+    return NotFound(f"There is no proposal {identifier}.", hint="`navigator proposals` lists them.")
 
 
 def _quoted(states: Collection[TaskState]) -> str:
@@ -332,7 +337,7 @@ def _readers() -> dict[str, tuple[str, Callable[[Any], Any]]]:
     made: dict[str, tuple[str, Callable[[Any], Any]]] = {}
     for name, hint in get_type_hints(Card).items():
         if hint == tuple[str, ...]:
-            made[name] = name, _names
+            made[name] = name, names_in
         for kind in (hint, *get_args(hint)):
             if isinstance(kind, type) and issubclass(kind, StrEnum):
                 made[name] = name, {member.value: member for member in kind}.__getitem__
@@ -357,7 +362,8 @@ def _beginning(text: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _names(listed: str) -> tuple[str, ...]:
+def names_in(listed: str) -> tuple[str, ...]:
+    """What a column holds that is a list of names."""
     return tuple(read_json(listed))
 
 

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from navigator.model.ids import number_of
 from navigator.model.models import Event, Swap, Usage
-from navigator.model.records import Batch, Comment, JournalEntry, Look, ModelCall
+from navigator.model.records import Batch, Comment, JournalEntry, ModelCall
 from navigator.model.states import Role
 from navigator.store.reads.queries import WRITTEN, Queries, limited
-from navigator.store.schema import decoded, from_row, from_rows, unpacked
+from navigator.store.schema import decoded, from_row, unpacked
 
 _V = TypeVar("_V")
 
@@ -125,11 +125,6 @@ class LedgerReads(Queries):
         """The answers of a task's attempt that asked to be shown more, oldest first."""
         place: dict[str, Any] = {"task_id": number_of(task_id, "T"), "attempt": attempt}
         return _answers(self._where("calls", **place, role=role.value, outcome="looked"))
-
-    def looks(self, task_id: str, attempt: int | None = None, round: int | None = None) -> list[Look]:
-        """What models asked to be shown for a task, oldest first; of one attempt or one round."""
-        found = self._where("looks", task_id=number_of(task_id, "T"), attempt=attempt, round=round)
-        return from_rows(Look, found)
 
 
 def _calls(rows: Sequence[sqlite3.Row]) -> list[ModelCall]:

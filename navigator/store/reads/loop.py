@@ -15,7 +15,7 @@ from navigator.model.records import AgentTurn
 from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN, Queries
 from navigator.store.reads.statistics import ReproductionReads
-from navigator.store.schema import from_row, from_rows, unpacked
+from navigator.store.schema import from_row, unpacked
 
 if TYPE_CHECKING:
     from navigator.model.snapshot import TaskView
@@ -306,13 +306,6 @@ class AgentReads(Queries):
     def open_agent_turns(self) -> int:
         """How many turns did not end yet."""
         return int(self._one("SELECT count(*) FROM agent_turns WHERE outcome = 'started'"))
-
-    def agent_turns(
-        self, task_id: str, attempt: int | None = None, round: int | None = None
-    ) -> list[AgentTurn]:
-        """The turns of a task, oldest first; None asks for all."""
-        found = self._where("agent_turns", task_id=number_of(task_id, "T"), attempt=attempt, round=round)
-        return from_rows(AgentTurn, found)
 
     def agent_answers(self, task_id: str, attempt: int, round: int) -> list[tuple[int, str, str]]:
         """What the model answered to an agent in a round: (`seq` of the call, digest of the request, body)."""

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Iterator
 from difflib import get_close_matches
 from typing import Any
 
-from navigator.model.errors import Conflict, NotFound
+from navigator.model import models, records
+from navigator.model.errors import NotFound
 from navigator.model.ids import number_of
 from navigator.model.json_text import read_json
-from navigator.model.models import (
-    Baseline,
-    Decision,
-    Event,
-    Judged,
-    Landing,
-    Model,
-    Project,
-    Proposal,
-    Reproduction,
-    Review,
-    Suggestion,
-    Swap,
-    Task,
-)
-from navigator.model.records import AgentTurn, Batch, Comment, EditFailure, JournalEntry, ModelCall
-from navigator.model.states import ENDED_TASK_STATES, ProposalState, Role, SuggestionState, TaskState
-from navigator.store.reads.cards import GlanceReads
+from navigator.model.models import Baseline, Model, Project, Suggestion, Task
+from navigator.model.states import SuggestionState, TaskState
 from navigator.store.reads.exam import ExamReads, Precedent, PrecedentReads
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import AgentReads, LoopReads
@@ -36,40 +20,33 @@ from navigator.store.reads.statistics import CostReads, OutcomeReads, Statistics
 from navigator.store.schema import decoded, from_row, tables, unpacked
 
 _TASKS = "SELECT t.*, p.name AS project FROM tasks t JOIN projects p ON p.id = t.project_id"
-_PROPOSALS = (
-    "SELECT a.*, t.project_id AS project_id, t.variant_of, t.variant, p.careful, p.name AS project FROM proposals a"
-    " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
-)
-_REVIEWS = {"review": Role.REVIEWER, "final_review": Role.FINAL}
-"""Whose newest review each field of a proposal holds."""
 
 _MODELS: dict[str, type[Model]] = {
-    "projects": Project,
-    "tasks": Task,
-    "proposals": Proposal,
-    "reviews": Review,
-    "decisions": Decision,
-    "landings": Landing,
-    "calls": ModelCall,
-    "swaps": Swap,
-    "edit_failures": EditFailure,
-    "baselines": Baseline,
-    "suggestions": Suggestion,
-    "journal": JournalEntry,
-    "batches": Batch,
-    "events": Event,
-    "comments": Comment,
-    "reproductions": Reproduction,
-    "judgements": Judged,
+    "projects": models.Project,
+    "tasks": models.Task,
+    "proposals": models.Proposal,
+    "reviews": models.Review,
+    "decisions": models.Decision,
+    "landings": models.Landing,
+    "calls": records.ModelCall,
+    "swaps": models.Swap,
+    "edit_failures": records.EditFailure,
+    "baselines": models.Baseline,
+    "suggestions": models.Suggestion,
+    "journal": records.JournalEntry,
+    "batches": records.Batch,
+    "events": models.Event,
+    "comments": records.Comment,
+    "reproductions": models.Reproduction,
+    "judgements": models.Judged,
     "precedents": Precedent,
-    "agent_turns": AgentTurn,
+    "agent_turns": records.AgentTurn,
 }
 _FLAGS = ("counted", "withdrawn")
 """Flags of the store's own, in no model."""
 
 
 class Reader(
-    GlanceReads,
     LedgerReads,
     LoopReads,
     StatisticsReads,
@@ -180,99 +157,6 @@ class Reader(
             "SELECT * FROM baselines WHERE project_id = ? ORDER BY at DESC, id DESC LIMIT 1", project_id
         )
         return from_row(Baseline, found[0]) if found else None
-
-    # Proposals
-
-    def proposals(
-        self,
-        states: Collection[ProposalState] | None = None,
-        project: str | int | None = None,
-        task_id: str | None = None,
-    ) -> list[Proposal]:
-        """Proposals with their newest reviews, decision and newest landing, in the order they were made."""
-        tests, values = conditions("a", states, project)
-        if task_id is not None:
-            tests += f"{' AND' if tests else ' WHERE'} a.task_id = ?"
-            values.append(number_of(task_id, "T"))
-        with self.snapshot():
-            return self._with_parts(self._all(f"{_PROPOSALS}{tests} ORDER BY a.id", *values))
-
-    def proposal(self, identifier: str) -> Proposal:
-        """One proposal.
-
-        Raises:
-            NotFound: there is none.
-        """
-        with self.snapshot():
-            found = self._with_parts(self._all(f"{_PROPOSALS} WHERE a.id = ?", number_of(identifier, "P")))
-        if not found:
-            raise NotFound(f"There is no proposal {identifier}.", hint="`navigator proposals` lists them.")
-        return found[0]
-
-    def finished_proposals(self, before: str) -> list[Proposal]:
-        """Proposals of tasks that neither the loop nor the developer will touch again, settled before a UTC time."""
-        marks = ", ".join("?" * len(ENDED_TASK_STATES))
-        with self.snapshot():
-            found = self._all(
-                f"{_PROPOSALS} WHERE t.state IN ({marks}) AND t.updated < ? ORDER BY a.id",
-                *(state.value for state in sorted(ENDED_TASK_STATES)),
-                before,
-            )
-            return self._with_parts(found)
-
-    def reviews(self, proposal_id: str) -> list[Review]:
-        """Every review of a proposal, oldest first."""
-        number = number_of(proposal_id, "P")
-        found = self._all("SELECT * FROM reviews WHERE proposal_id = ? ORDER BY id", number)
-        return self.reviews_from(found)
-
-    def _with_parts(self, found: list[sqlite3.Row]) -> list[Proposal]:
-        ids = [row["id"] for row in found]
-        read = list(self._among("SELECT * FROM reviews WHERE proposal_id", ids, " ORDER BY id"))
-        newest = {(row["proposal_id"], row["role"]): row for row in read}
-        reviews = dict(zip(newest, self.reviews_from(list(newest.values())), strict=True))
-        first = {row["proposal_id"]: row for row in read if row["counted"] and row["role"] == Role.REVIEWER}
-        again = {key: row for key, row in first.items() if newest[key, Role.REVIEWER]["id"] != row["id"]}
-        firsts = dict(zip(again, self.reviews_from(list(again.values())), strict=True))
-        decisions = self._newest("decisions", ids, " AND withdrawn = 0")
-        landings = self._newest("landings", ids)
-        made = []
-        for row in found:
-            number = row["id"]
-            parts = {
-                name: reviews[number, role] for name, role in _REVIEWS.items() if (number, role) in reviews
-            }
-            if number in firsts:
-                parts["first_review"] = firsts[number]
-            decision, landing = decisions.get(number), landings.get(number)
-            made.append(
-                from_row(
-                    Proposal,
-                    row,
-                    **parts,
-                    decision=from_row(Decision, decision) if decision else None,
-                    # Without a decision there is nothing to land: an old landing is history.
-                    landing=from_row(Landing, landing) if landing and decision else None,
-                )
-            )
-        return made
-
-    def _newest(self, table: str, ids: list[int], extra: str = "") -> dict[int, sqlite3.Row]:
-        found = self._among(f"SELECT * FROM {table} WHERE proposal_id", ids, f"{extra} ORDER BY id")
-        return {row["proposal_id"]: row for row in found}
-
-    def open_proposal(self, task_id: str) -> Proposal:
-        """The one open proposal of a task.
-
-        Raises:
-            Conflict: it has none.
-        """
-        found = self.proposals({ProposalState.OPEN}, task_id=task_id)
-        if not found:
-            raise Conflict(
-                f"{task_id} has no open proposal.", hint=f"`navigator task show {task_id}` shows its history."
-            )
-        return found[-1]
 
     def states_by_project(self) -> dict[int, dict[str, int]]:
         """How many tasks of each project are in each state: {project's number: {state: n}}, without zeros."""

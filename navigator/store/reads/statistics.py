@@ -6,17 +6,15 @@ Every method takes `since`, a UTC time as the store writes it ("" for all): only
 from __future__ import annotations
 
 import sqlite3
-from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
+from navigator.model import models, records
 from navigator.model.ids import number_of, proposal_id
-from navigator.model.models import EXISTING, Finding, Judged, Reproduction, Review
+from navigator.model.models import EXISTING, Finding, Reproduction
 from navigator.model.records import (
     CallTotals,
     EntropyRanks,
-    JudgementCount,
     LandedCommit,
     LandedFinding,
     SwapTotals,
@@ -25,6 +23,7 @@ from navigator.model.records import (
     Yield,
 )
 from navigator.model.states import Judgement
+from navigator.store.reads.proposals import ProposalReads
 from navigator.store.reads.queries import COUNTED, Queries
 from navigator.store.schema import from_row, from_rows
 
@@ -121,8 +120,6 @@ class VerdictReads(Queries):
 
 # Reading the tests that were to prove findings.
 
-_Row = TypeVar("_Row", Reproduction, Judged)
-
 
 @dataclass(frozen=True, slots=True)
 class HeldTest:
@@ -135,28 +132,11 @@ class HeldTest:
     reproduction: Reproduction
 
 
-class ReproductionReads(Queries):
+class ReproductionReads(ProposalReads):
     """Reviews with the tests of their findings."""
 
-    def reviews_from(self, rows: Sequence[sqlite3.Row]) -> list[Review]:
-        """A review from each row, every finding with the test that was to prove it."""
-        ids = [row["id"] for row in rows]
-        held = self._beside_findings("reproductions", Reproduction, ids)
-        judged = self._beside_findings("judgements", Judged, ids)
-        made = []
-        for row in rows:
-            review = from_row(Review, row)
-            tests, words = held.get(row["id"], {}), judged.get(row["id"], {})
-            if tests or words:
-                findings = tuple(
-                    finding.model_copy(
-                        update={"reproduction": tests.get(place), "judged": words.get(place, finding.judged)}
-                    )
-                    for place, finding in enumerate(review.findings)
-                )
-                review = review.model_copy(update={"findings": findings})
-            made.append(review)
-        return made
+    def _made(self, kind: str, row: sqlite3.Row, **more: Any) -> Any:
+        return from_row(getattr(models, kind, None) or getattr(records, kind), row, **more)
 
     def held_tests(self, task: str, attempt: int) -> list[HeldTest]:
         """Every finding of a task's attempt for which a test was to be written, oldest first."""
@@ -189,26 +169,6 @@ class ReproductionReads(Queries):
             for finding in review.findings
             if finding.judged is not None and finding.judged.judgement is Judgement.WRONG
         ]
-
-    def judgement_counts(self, since: str = "") -> list[JudgementCount]:
-        """Findings that the developer judged, by project, severity, criterion and the review's prompt."""
-        return self._models(
-            JudgementCount,
-            "SELECT p.name AS project, j.severity, j.criterion, r.prompt_version, j.judgement, count(*) AS n"
-            " FROM judgements j JOIN reviews r ON r.id = j.review_id JOIN proposals a ON a.id = r.proposal_id"
-            " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
-            " WHERE j.at >= ? GROUP BY 1, 2, 3, 4, 5",
-            since,
-        )
-
-    def _beside_findings(
-        self, table: str, model: type[_Row], reviews: Sequence[int]
-    ) -> dict[int, dict[int, _Row]]:
-        """The rows of a table about findings, by review and by the finding's place in it."""
-        found: dict[int, dict[int, _Row]] = defaultdict(dict)
-        for row in self._among(f"SELECT * FROM {table} WHERE review_id", reviews):
-            found[row["review_id"]][row["finding"]] = from_row(model, row)
-        return found
 
 
 # Calls.
