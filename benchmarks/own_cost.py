@@ -48,7 +48,6 @@ from navigator.engine import conductor as conducting
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.engine.conductor_state import ConductorState
 from navigator.git import runner
-from navigator.git.private_layout import borrow_objects
 from navigator.journey import land as landing
 from navigator.journey import write as writing
 from navigator.journey.prompts import material
@@ -313,7 +312,7 @@ def replay_git(folder: Path) -> tuple[float, float, int, int]:
             if call["index"] is not None:
                 index.write_bytes(call["index"])
         if "GIT_OBJECT_DIRECTORY" in call["env"]:
-            borrow_objects(Path(call["env"]["GIT_DIR"]))
+            Path(call["env"]["GIT_OBJECT_DIRECTORY"]).mkdir(parents=True, exist_ok=True)
         for name, content in call["files"].items():
             Path(name).parent.mkdir(parents=True, exist_ok=True)
             Path(name).write_bytes(content)

@@ -29,15 +29,11 @@ _ONE_AT_A_TIME = threading.Lock()
 """Requests of one process wait for each other; only another process that holds the lock is a conflict."""
 
 
-def _log_only(problem: str) -> None:
-    """Nothing to do: `sync_projects` logs it."""
-
-
 @contextmanager
 def locked_dependencies(
     paths: StatePaths,
     *,
-    on_problem: Callable[[str], None] = _log_only,
+    on_problem: Callable[[str], None] = lambda problem: None,
     patience: float = 0.0,
     time_scale: float = 1.0,
     **options: Any,
@@ -87,7 +83,7 @@ def act_alone(
     op: str,
     args: dict[str, Any],
     *,
-    on_problem: Callable[[str], None] = _log_only,
+    on_problem: Callable[[str], None] = lambda problem: None,
     **options: Any,
 ) -> Result:
     """Take the lock, perform one verb, release the lock. Blocks: call it in a thread where there is an event loop.

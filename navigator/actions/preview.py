@@ -74,8 +74,8 @@ def preview(
         "shared_tokens": context.shared_tokens,
         "budget": context.budget,
         "room": made.room,
-        "exact": deps.counter.exact,
-        "why_estimate": deps.counter.why,
+        "exact": deps.counter_for().exact,
+        "why_estimate": deps.counter_for().why,
         "pieces": _pieces(deps, made, task),
         "left_out": [asdict(left) for left in context.left_out],
         "hidden": dict(context.hidden),
@@ -106,7 +106,7 @@ def _pieces(deps: Prompting, made: Prompted, task: Task) -> list[dict[str, Any]]
         where = {"path": file.path if file else "", "lines": lines}
         pieces.append({"part": part, "tokens": tokens, "why": why, "shared": shared} | where)
 
-    count, context = deps.counter.count, made.context
+    count, context = deps.counter_for().count, made.context
     add("instructions", count(made.messages[0]["content"]), made.version, shared=True)
     if told := context.conventions:
         add("conventions", told.tokens, told.why, shared=True, file=told)
@@ -175,7 +175,7 @@ def try_prompt(
     messages: Sequence[Message] = material.prompted.messages
     if prompt.name == "report":
         messages, _ = material.asking(prompts, prompt.name, kind=task.kind.value)
-    counter = Prompting(settings).counter
+    counter = Prompting(settings).counter_for()
     tokens = sum(counter.count(message["content"]) for message in messages)
     room = material.prompted.room
     return _trial(task, prompt, Role.GENERATOR, [(messages, tokens)], counter.exact, room)

@@ -132,13 +132,10 @@ def _place(finding: Finding) -> tuple[str, int | None, bool]:
 
 
 def _check_words(check: CheckResult) -> str:
-    if check.outcome is not CheckOutcome.FAILED_BEFORE:
-        return check.outcome.value
-    if check.name != "tests":
-        return "failed before"
-    return (
-        f"failed before: {'tests tell nothing here' if check.detail.startswith(UNTOLD) else 'no new failure'}"
-    )
+    if check.outcome is not CheckOutcome.FAILED_BEFORE or check.name != "tests":
+        return check.outcome.value.replace("_", " ")
+    why = "tests tell nothing here" if check.detail.startswith(UNTOLD) else "no new failure"
+    return f"failed before: {why}"
 
 
 def _show_review(store: ProposalReads, proposal: Proposal, known: Card) -> None:

@@ -414,17 +414,9 @@ def _seen(one: LandedFinding, line: Line | None) -> Afterlife:
         fate, changed_by = "kept", ""
     else:
         fate, changed_by = ("fixed" if says_fix(line.subject) else "changed"), line.changed_by
-    return Afterlife.model_validate(
-        {
-            "review_id": one.review_id,
-            "finding": one.place,
-            "severity": one.finding.severity,
-            "criterion": one.finding.criterion,
-            "fate": fate,
-            "changed_by": changed_by,
-            "at": utc_now(),
-        }
-    )
+    sort = {"severity": one.finding.severity, "criterion": one.finding.criterion, "at": utc_now()}
+    made = sort | {"review_id": one.review_id, "finding": one.place, "fate": fate, "changed_by": changed_by}
+    return Afterlife.model_validate(made)
 
 
 def _same(text: str, finding: Finding) -> bool:

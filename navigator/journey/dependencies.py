@@ -96,13 +96,8 @@ class Prompting:
                 del self._maps[next(iter(self._maps))]
         return held
 
-    @cached_property
-    def counter(self) -> TokenCounter:
-        """Counts tokens as the generator does, or estimates and says so."""
-        return self.counter_for(Role.GENERATOR)
-
-    def counter_for(self, role: Role) -> TokenCounter:
-        """Counts tokens as `role`'s model does; where it names no tokenizer, as the generator does."""
+    def counter_for(self, role: Role = Role.GENERATOR) -> TokenCounter:
+        """Counts tokens as `role`'s model does, or estimates and says so; where it names no tokenizer, as the generator does."""
         from navigator.client.tokens import load_counter
 
         folder = self.settings.server(role).tokenizer or self.settings.generator.tokenizer

@@ -187,14 +187,6 @@ A branch that is imported whole is better reviewed as one change."""
 _SEEN = "review_branches:"
 
 
-@dataclass(frozen=True)
-class _Branches:
-    """Tips by branch, as they are now, and the commits that are new on them."""
-
-    tips: dict[str, str]
-    commits: tuple[str, ...]
-
-
 async def take_in(deps: Dependencies, project: Project, noted: Sequence[str]) -> None:
     """Queue the commits of one project that hooks noted, and those that are new on its branches.
 
@@ -203,20 +195,20 @@ async def take_in(deps: Dependencies, project: Project, noted: Sequence[str]) ->
     """
     noted = noted[:MOST_AT_ONCE]
     tips = dict(deps.reader.meta(_SEEN + str(project.id), dict) or {})
-    branches = _Branches({}, ())
+    now: dict[str, str] = {}
+    commits: list[str] = []
     if project.review_branches:
-        branches = await deps.repositories.locked(
-            project.id, _new_on_branches, deps.repositories, project, tips
-        )
-    shas = tuple(dict.fromkeys((*noted, *branches.commits)))
+        held = deps.repositories
+        now, commits = await held.locked(project.id, _new_on_branches, held, project, tips)
+    shas = tuple(dict.fromkeys((*noted, *commits)))
     queued = Queued()
     if shas:
         queued = await queue_changes(
             deps, project, lambda private, facts: _find(private, facts, shas), revive=False
         )
-    moved = bool(project.review_branches) and branches.tips != tips
+    moved = bool(project.review_branches) and now != tips
     if moved or queued.left_out:
-        _store_seen(deps.store, project, queued, branches)
+        _store_seen(deps.store, project, queued, now)
     for sha in noted:
         (deps.paths.commits / str(project.id) / sha).unlink(missing_ok=True)
 
@@ -225,8 +217,10 @@ def _find(private: PrivateRepo, facts: RepoFacts, shas: Sequence[str]) -> Listed
     return Listed(commit_changes(private, facts, held_commits(facts, shas)))
 
 
-def _new_on_branches(repositories: Repositories, project: Project, seen: dict[str, str]) -> _Branches:
-    """What the branches hold that neither the project's base nor their last known tips do. Blocks."""
+def _new_on_branches(
+    repositories: Repositories, project: Project, seen: dict[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """Tips by branch, as they are now, and the commits that neither the base nor the last known tips hold. Blocks."""
     facts = repositories.private(project).facts
     listed = facts.git().run("for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/heads/").text
     tips = {name: sha for sha, name in (line.split(" ", 1) for line in listed.splitlines())}
@@ -240,13 +234,13 @@ def _new_on_branches(repositories: Repositories, project: Project, seen: dict[st
     for name, tip in tips.items():
         if seen.get(name) != tip:
             commits += new_commits(facts, tip, (base, seen.get(name, "")), MOST_AT_ONCE)
-    return _Branches(tips, tuple(dict.fromkeys(commits)))
+    return tips, commits
 
 
-def _store_seen(store: Store, project: Project, queued: Queued, branches: _Branches) -> None:
+def _store_seen(store: Store, project: Project, queued: Queued, tips: dict[str, str]) -> None:
     with store.transaction() as tx:
         if project.review_branches:
-            tx.set_meta(_SEEN + str(project.id), branches.tips)
+            tx.set_meta(_SEEN + str(project.id), tips)
         if queued.left_out:
             left = [f"{ref}: {why}" for ref, why in queued.left_out]
             tx.event("review_left_out", data={"project": project.name, "left_out": left})

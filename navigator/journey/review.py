@@ -7,7 +7,7 @@ import hashlib
 import logging
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from navigator.client.body import same_base
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
@@ -228,6 +228,9 @@ async def _ask(
     again = role is Role.REVIEWER and task.escalated is Escalation.AGAIN
     purpose = EXAM if subject.exam_item is not None else AGAIN if again else PURPOSES[role]
     shows = "" if again or role is Role.FINAL or subject.exam_item is not None else _shown(subject, reading)
+    schema = review_schema(
+        reading.labels, again=len(subject.earlier), asked=reading.asked, precedents=reading.numbers
+    )
     first, longer = answer_room(deps.settings.server(role))
     room = first
     if role is Role.REVIEWER:
@@ -255,7 +258,7 @@ async def _ask(
                 prompt_version=reading.version,
                 messages=messages,
                 max_tokens=room,
-                schema=_schema(subject, reading),
+                schema=schema,
                 seq=seq + attempt,
                 shows=shows,
             )
@@ -280,11 +283,6 @@ def _shown(subject: Change, reading: Reading) -> str:
     """What one prompt of a review shows, as a digest: the tree, its hunks, and the findings that it asks about."""
     text = " ".join((subject.proposal.tree, *reading.labels, *map(str, reading.asked)))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _schema(subject: Change, reading: Reading) -> dict[str, Any]:
-    again, numbers = len(subject.earlier), reading.numbers
-    return review_schema(reading.labels, again=again, asked=reading.asked, precedents=numbers)
 
 
 def _is_its_fault(deps: Dependencies, subject: Change, error: ServingError, role: Role) -> bool:

@@ -81,12 +81,7 @@ def _known(material: Material, shown: Mapping[str, str], titles: list[tuple[str,
             return False
         return source.mode(path) is None and in_scope(path, source.project)
 
-    return Known(
-        shown=shown,
-        paths=frozenset(source.paths()),
-        may_be_new=may_be_new,
-        titles=titles,
-    )
+    return Known(shown=shown, paths=frozenset(source.paths()), may_be_new=may_be_new, titles=titles)
 
 
 # From a scan's answer to tasks. Pure: what the project holds is handed in.

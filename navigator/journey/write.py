@@ -130,12 +130,7 @@ def way_of(material: Material) -> str:
 
 
 def _drafted(material: Material, text: str) -> Outcome:
-    return draft(
-        text,
-        material.source,
-        marker=material.prompted.marker,
-        shown=material.shown_whole(),
-    )
+    return draft(text, material.source, marker=material.prompted.marker, shown=material.shown_whole())
 
 
 async def repaired(deps: Dependencies, material: Material, text: str, refused: NotApplied) -> str | None:

@@ -92,7 +92,7 @@ def prompt_for(
         NavigatorError: the task's text leaves no room for files.
     """
     server = deps.settings.server(writer)
-    count = deps.counter.count
+    count = deps.counter_for().count
     room = server.context_tokens - server.max_tokens
     most = room - OVERHEAD
     own = most - count("".join([task.text, task.note, *(change.text for change in elsewhere)]))
@@ -167,7 +167,7 @@ def _render(
         sent_back=any(one.sent_back for one in elsewhere),
     )
     messages = opening(system, user)
-    tokens = deps.counter.count(system) + deps.counter.count(user)
+    tokens = deps.counter_for().count(system) + deps.counter_for().count(user)
     return Prompted(context, messages, version, key, marker, tokens, room, looks)
 
 

@@ -225,7 +225,7 @@ def _prompt_key(prompts: PromptLibrary, project: Project, task: Task, base: str,
 
 
 def _talk(deps: Dependencies, source: TreeSource, task: Task, made: Prompted, writer: Role) -> LookTalk:
-    rules, count = deps.settings.generator, deps.counter.count
+    rules, count = deps.settings.generator, deps.counter_for().count
     # One more answer, the one that is repaired or revised, and what is said about it, are in the conversation too.
     room = made.room - made.tokens - deps.settings.server(writer).max_tokens - OVERHEAD
     looker = Looker(deps.map_of(source), task.text, task.files, made.context, rules.look_tokens, count)
