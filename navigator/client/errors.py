@@ -165,8 +165,8 @@ class BadAnswer(ServingError):
 BACKPRESSURE = frozenset({408, 429, 502, 503, 504})
 """HTTP statuses by which a server or a gateway in front of it asks for patience."""
 
-_TOO_LONG = patterns.compile(r"context (length|window|size)")
-"""How servers say that a prompt is too long; it only chooses a hint."""
+_TOO_LONG = patterns.compile(r"[Cc]ontext (length|window|size)")
+"""How servers say that a prompt, or all that they work on at a time, is too long; it only chooses a hint."""
 
 _NOT_PARSED = patterns.compile(r"model produced output that does not match")
 """How llama.cpp says, with status 500, that it cannot take apart what its model wrote: the answer's fault, not its own."""
@@ -178,6 +178,8 @@ def error_for_status(
     """The typed error for an HTTP status other than 200 and the server's (safe) words."""
     kind: type[ServingError] = Refused
     does, said, hint = "refused the request", f": {words.rstrip('.')}." if words else ".", ""
+    if _TOO_LONG.search(words):
+        hint = "Lower max_inflight, max_tokens or context_tokens: prompts and answers have to fit together."
     if status in BACKPRESSURE:
         kind, does = Overloaded, "is busy"
     elif status >= 500 and _NOT_PARSED.search(words):
@@ -192,7 +194,5 @@ def error_for_status(
         kind, does = Unauthorized, "rejected the API key"
     elif status == 404:
         hint = "Check `model` and base_url: the server does not know one, or has not loaded the model."
-    elif _TOO_LONG.search(words):
-        hint = "Lower max_tokens or context_tokens for this role, so that prompt and answer fit together."
     message = f"{address} {does} (HTTP {status}){said}"
     return kind(message, hint=hint, status=status, retry_after=retry_after, said=words)

@@ -249,7 +249,9 @@ NOT_PARSED = "The model produced output that does not match the expected peg-nat
         # It cannot take apart what its model wrote: the answer's fault.
         (refuse(500, {"error": {"code": 500, "message": NOT_PARSED}}), BadAnswer, "peg-native", 1),
         (refuse(400, {"message": "bad \x1b]52;\x07 thing\nnext"}), Refused, "\u241b]52;\u2407 thing next", 1),
-        (refuse(400, saying(LONG)), Refused, "Lower max_tokens or context_tokens", 1),
+        (refuse(400, saying(LONG)), Refused, "max_tokens or context_tokens", 1),
+        # llama.cpp, whose requests share one context.
+        (refuse(500, saying("Context size has been exceeded.")), ServerFault, "Lower max_inflight", 2),
         (WEB_PAGE, Refused, "base_url", 1),
     ],
 )
