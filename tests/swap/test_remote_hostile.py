@@ -126,5 +126,13 @@ async def test_a_swap_survives_a_cut_anywhere(desk: Desk, box: SshServer) -> Non
                 assert (result.outcome, result.failure) == ("done", ""), (number, result.reason)
                 assert await strategy.resident() is to, number
                 assert relay.cuts == number + 1
+
+            def cut_once_begun(event: PhaseEvent) -> None:
+                told.append(event)
+                if event.state == "begin" and relay.cuts == CUTS:
+                    relay.cut_at = relay.passed + 1  # the script runs, and has more to say
+
+            result = await strategy.swap((Role.GENERATOR, Role.REVIEWER)[CUTS % 2], cut_once_begun)
+            assert (result.outcome, relay.cuts) == ("done", CUTS + 1), result.reason
             assert any("connection_lost" in event.detail for event in told if event.state == "fail")
             assert {line["outcome"] for line in desk.logged() if line.get("outcome")} == {"done"}
