@@ -25,7 +25,7 @@ demo: install
 
 # The quick loop, for while you write: without whole sessions, terminals, sandboxes and model servers.
 check: install lint
-	$(BIN)/python -m pytest -q -m "not slow and not e2e and not sandbox and not engines" -n auto
+	$(BIN)/python -m pytest -q -m "not slow and not e2e and not sandbox and not engines" -n auto --dist loadgroup
 
 lint: install
 	$(BIN)/ruff check .

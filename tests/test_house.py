@@ -28,6 +28,10 @@ from tests.journey.landing_bench import LandingBench
 from tests.records import finding
 
 ROOT = Path(__file__).parent.parent
+
+# In one process: it parses every file once.
+pytestmark = pytest.mark.xdist_group("house")
+
 HEAVY = ("textual", "rich", "httpx", "git", "jinja2", "tiktoken", "pygments")
 
 
