@@ -57,6 +57,7 @@ class Residency:
         wake: Callable[[], None],
     ) -> None:
         self._deps = deps
+        self._servers = deps.servers
         self._live = live
         self._session = session
         self._storage = storage
@@ -71,27 +72,21 @@ class Residency:
     @cached_property
     def warmth(self) -> WeightReadAhead:
         """Reads weights ahead, and measures how much of them a swap found in memory."""
-        return WeightReadAhead(self._deps.settings, self._deps.servers.strategy)
+        return WeightReadAhead(self._deps.settings, self._servers.strategy)
 
     async def begin(self) -> None:
         """Find out what is really loaded, whatever was last written down."""
-        if wrong := await self._deps.servers.strategy.prepare():
+        if wrong := await self._servers.strategy.prepare():
             log.warning("not everything could be prepared: %s", wrong)
         known = self._deps.reader.meta("resident", str)
         before = Role(known) if known in (Role.GENERATOR.value, Role.REVIEWER.value) else None
         try:
-            found = self._live.resident = await self._deps.servers.strategy.resident()
+            found = self._live.resident = await self._servers.strategy.resident()
         except ConnectionLost as error:
             self.note_outage(str(error))
             return
-        log.info(
-            "strategy %s, resident %s", self._deps.servers.strategy.name, found.value if found else "nothing"
-        )
-        if (
-            None not in (before, found)
-            and before is not found
-            and not self._deps.servers.strategy.both_resident
-        ):
+        log.info("strategy %s, resident %s", self._servers.strategy.name, found.value if found else "nothing")
+        if None not in (before, found) and before is not found and not self._servers.strategy.both_resident:
             self.outside(before, found)
         else:
             self._unproved = found
@@ -106,7 +101,7 @@ class Residency:
         Args:
             give_up: ask a role no more in this session if nothing listens at its address.
         """
-        if self._deps.servers.strategy.restarts_servers:
+        if self._servers.strategy.restarts_servers:
             return
         for seen in await looks(self._deps.settings, self._deps.paths):
             if seen.state in ("silent", "other", "unusable"):
@@ -128,7 +123,7 @@ class Residency:
         self._storage.event(
             "that a server does not answer", "server_problem", role=role.value, problem=problem
         )
-        if self._deps.servers.strategy.both_resident:
+        if self._servers.strategy.both_resident:
             with self._storage.writing("what is resident"):
                 self.note()
 
@@ -154,7 +149,7 @@ class Residency:
             return
         log.info("the %s's server answers again", role.value)
         self._storage.event("that a server answers again", "server_problem", role=role.value, problem="")
-        if self._deps.servers.strategy.both_resident:
+        if self._servers.strategy.both_resident:
             with self._storage.writing("what is resident"):
                 self.note()
 
@@ -162,7 +157,7 @@ class Residency:
         """Swap to `to`. The outcome is recorded; nothing is raised."""
         deps, live = self._deps, self._live
         origin, started, began = live.resident, utc_now(), time.monotonic()
-        if away := await deps.servers.strategy.reach():
+        if away := await self._servers.strategy.reach():
             self._not_reached(origin, to, began, away)
             return
         await self.forget(to, origin)
@@ -180,17 +175,17 @@ class Residency:
         try:
             measuring = await self.warmth.before(to)
             deps.cpu_work.forget()
-            result = await deps.servers.strategy.swap(to, report)
+            result = await self._servers.strategy.swap(to, report)
             bytes_read = await self.warmth.measured(measuring)
             await self._ended(origin, to, started, began, result, bytes_read, report)
         except NavigatorError as error:
             self._load_failed(to, began, str(error))
-            live.resident = await resident_now(deps.servers.strategy)
+            live.resident = await resident_now(self._servers.strategy)
         except Exception as error:
             # A defect in a strategy: said whole in the log, tried again after the pause that every failure has.
             log.exception("swap to %s broke", to.value)
             self._load_failed(to, began, repr(error))
-            live.resident = await resident_now(deps.servers.strategy)
+            live.resident = await resident_now(self._servers.strategy)
         finally:
             live.swapping_to = None
             if live.wanted is to:
@@ -215,7 +210,7 @@ class Residency:
         report: Report,
     ) -> None:
         deps, live = self._deps, self._live
-        result, live.resident = await confirmed(deps.servers.strategy, to, result)
+        result, live.resident = await confirmed(self._servers.strategy, to, result)
         if result.outcome == "done":
             result = await self._proved(origin, to, result, report)
         ended = time.monotonic()
@@ -247,7 +242,7 @@ class Residency:
         else:
             live.failed(to, began=began, give_up_after=None)
             if result.failure == "connection_lost":
-                self.note_outage(deps.servers.strategy.outage or result.reason)
+                self.note_outage(self._servers.strategy.outage or result.reason)
         if live.resident not in (None, origin, to) and result.failure != "garbage":
             self.outside(origin, live.resident)  # somebody else's swap was in the way
 
@@ -269,7 +264,7 @@ class Residency:
     def _keep(self, origin: Role | None, to: Role, **found: Any) -> None:
         """Write a swap of this session down, and count it."""
         named = {
-            "strategy": self._deps.servers.strategy.recorded,
+            "strategy": self._servers.strategy.recorded,
             "started": utc_now(),
         }
         swap = Swap(from_role=origin, to_role=to, **named | found)
@@ -282,7 +277,7 @@ class Residency:
         result, found = await first_answer(self.canary, to, result, report)
         if found is None or found.outcome is not CanaryOutcome.GARBAGE:
             return result
-        strategy = self._deps.servers.strategy
+        strategy = self._servers.strategy
         self.note_problem(to, garbage(found))
         back = origin if origin not in (None, to) else OTHER[to]
         assert back is not None
@@ -302,7 +297,7 @@ class Residency:
         live, role = self._live, self._live.resident
         if role is None or role is not self._unproved or live.swapping_to is not None:
             return
-        if self._deps.servers.strategy.both_resident:
+        if self._servers.strategy.both_resident:
             return
         self._unproved = None
         live.swapping_to = role  # until it has answered it is given no work, as after a swap of our own
@@ -328,7 +323,7 @@ class Residency:
         """Drop the connections to servers that go or come."""
         for role in roles:
             if role is not None:
-                await self._deps.servers.forget(role)
+                await self._servers.forget(role)
 
     def note_given_up(self, role: Role) -> None:
         """Say it once when a role is not loaded again: its tasks stay queued until somebody looks."""
@@ -348,7 +343,7 @@ class Residency:
         swap = Swap(
             from_role=before,
             to_role=found,
-            strategy=deps.servers.strategy.recorded,
+            strategy=self._servers.strategy.recorded,
             started=utc_now(),
             made_by="outside",
         )
@@ -366,7 +361,7 @@ class Residency:
         """Write down who is resident."""
         resident = self._live.resident
         word = resident.value if resident else ""
-        if self._deps.servers.strategy.both_resident:
+        if self._servers.strategy.both_resident:
             word = "" if self._live.problems else "both"
         with self._deps.store.transaction() as tx:
             tx.set_meta("resident", word)
@@ -375,9 +370,9 @@ class Residency:
 
     async def assumptions(self, role: Role | None) -> None:
         """Keep what a rehearsal assumes about time, which the session's modelled figures are based on."""
-        if not self._deps.servers.strategy.embedded or role is None:
+        if not self._servers.strategy.embedded or role is None:
             return
-        self._session.assume(role, (await self._deps.servers.client(role).server_info()).get("timing"))
+        self._session.assume(role, (await self._servers.client(role).server_info()).get("timing"))
 
 
 def batch_name(reader: Reader, now: str) -> str:

@@ -6,6 +6,7 @@ is shown is the commit, its message and the files of that time; nothing of what 
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,7 +22,6 @@ from navigator.figures.intervals import Share
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import GitError
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.repositories import Repositories
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
 from navigator.model.records import ExamItem, PreparedProject, SourceCount
@@ -98,7 +98,8 @@ async def _look_back(deps: Dependencies, project: Project, since: int) -> _Histo
     Raises:
         NavigatorError: the repository cannot be read.
     """
-    history, blame = await deps.repositories.locked(project.id, _open, deps.repositories, project)
+    async with deps.repositories.opened(project) as private:
+        history, blame = await asyncio.to_thread(_open, private, project)
     known = {commit.sha: commit for commit in history.commits}
     for number, fix in enumerate(repairs(history.commits), 1):
         try:
@@ -125,9 +126,9 @@ async def _look_back(deps: Dependencies, project: Project, since: int) -> _Histo
     return history
 
 
-def _open(repositories: Repositories, project: Project) -> tuple[_History, Blame]:
+def _open(private: PrivateRepo, project: Project) -> tuple[_History, Blame]:
     """The history and who asks git about it. Blocks."""
-    private, head = repositories.private(project), head_of(project)
+    head = head_of(project)
     commits = read_history(private.facts, head, HISTORY)
     blame = Blame(private, commits, brought_by(private, head))
     return _History(private, commits, set(named_faulty(commits))), blame

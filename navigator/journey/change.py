@@ -68,9 +68,9 @@ async def write(deps: Dependencies, task_id: str) -> None:
 async def check(deps: Dependencies, task_id: str) -> None:
     """What needs no model. Of a part, and of a change that exists, nobody has to write anything: their life begins here."""
     task = deps.reader.task(task_id)
-    made = moves.proposal_of_round(deps.reader, task)
     if task.state is not TaskState.CHECKING:
         return  # cancelled in the meantime
+    made = moves.proposal_of_round(deps.reader, task)
     if made is None:
         await write(deps, task_id)  # an interruption left an answer that was not judged
     elif made.parent:
@@ -128,9 +128,9 @@ async def prove(deps: Dependencies, task: Task, made: Proposal) -> None:
     """The tests of the findings run, on the CPU alone; only then does the verdict count."""
     from navigator.journey.proving import run_pending, settled
 
-    await run_pending(deps, task, made)
+    held = await run_pending(deps, task, made)
     with deps.store.transaction() as tx:
-        after_review(tx, deps.settings, task, settled(tx, deps, task, made))
+        after_review(tx, deps.settings, task, settled(tx, deps.settings, made, held))
 
 
 def after_review(tx: Transaction, settings: Settings, task: Task, found: Review) -> None:

@@ -17,7 +17,7 @@ from navigator.git.private import LineCounts, PrivateRepo
 from navigator.git.source import learn_withheld
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.moves import begin_with_checks
-from navigator.journey.repositories import Repositories, at_home
+from navigator.journey.repositories import at_home
 from navigator.model import patterns
 from navigator.model.models import EXISTING, AppliedEdit, Project, Proposal, Task
 from navigator.model.states import Role, Rung, TaskState
@@ -198,8 +198,8 @@ async def take_in(deps: Dependencies, project: Project, noted: Sequence[str]) ->
     now: dict[str, str] = {}
     commits: list[str] = []
     if project.review_branches:
-        held = deps.repositories
-        now, commits = await held.locked(project.id, _new_on_branches, held, project, tips)
+        async with deps.repositories.opened(project) as private:
+            now, commits = await asyncio.to_thread(_new_on_branches, private.facts, project, tips)
     shas = tuple(dict.fromkeys((*noted, *commits)))
     queued = Queued()
     if shas:
@@ -218,10 +218,9 @@ def _find(private: PrivateRepo, facts: RepoFacts, shas: Sequence[str]) -> Listed
 
 
 def _new_on_branches(
-    repositories: Repositories, project: Project, seen: dict[str, str]
+    facts: RepoFacts, project: Project, seen: dict[str, str]
 ) -> tuple[dict[str, str], list[str]]:
     """Tips by branch, as they are now, and the commits that neither the base nor the last known tips hold. Blocks."""
-    facts = repositories.private(project).facts
     listed = facts.git().run("for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/heads/").text
     tips = {name: sha for sha, name in (line.split(" ", 1) for line in listed.splitlines())}
     tips = {

@@ -41,6 +41,7 @@ from navigator.sandbox.suite import prepare
 from navigator.store.reads.statistics import HeldTest
 
 if TYPE_CHECKING:
+    from navigator.config.settings import Settings
     from navigator.model.secrets import Redactor
     from navigator.store.writes.writer import Transaction
 
@@ -51,24 +52,24 @@ _T = TypeVar("_T")
 _PENDING, _COULD_NOT = ReproductionOutcome.PENDING, ReproductionOutcome.COULD_NOT_RUN
 
 
-async def run_pending(deps: Dependencies, task: Task, proposal: Proposal) -> None:
-    """Run the tests of a review's findings that were not run yet; each outcome is kept as it comes."""
+async def run_pending(deps: Dependencies, task: Task, proposal: Proposal) -> list[HeldTest]:
+    """Run the tests of a review's findings that were not run yet, each outcome kept as it comes; returns all its tests."""
     held = held_of(deps.reader, task, proposal)
     due = [one for one in held if one.reproduction.outcome is _PENDING]
     if due:
         deps.on_live({"task": task.id, "checking": task.project})
         bench = await _bench(deps, task, proposal)
         await asyncio.gather(*(_prove(deps, task, proposal, one, bench) for one in due))
+    return held
 
 
-def settled(tx: Transaction, deps: Dependencies, task: Task, proposal: Proposal) -> Review:
-    """The review of a proposal, with the verdict that follows from its findings and their tests."""
+def settled(tx: Transaction, settings: Settings, proposal: Proposal, held: Sequence[HeldTest]) -> Review:
+    """The review of a proposal, with the verdict that follows from its findings and their tests, `held`."""
     review = tx.read.proposal(proposal.id).review
     assert review is not None
-    held = held_of(deps.reader, task, proposal)
     if not held:
         return review
-    block_on = deps.settings.review.block_on
+    block_on = settings.review.block_on
     verdict = derive_verdict(review.findings, block_on)
     tx.settle_review(proposal.id, held[0].review_id, verdict, review.findings, block_on)
     return review.model_copy(update={"verdict": verdict})

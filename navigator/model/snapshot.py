@@ -85,7 +85,7 @@ class SchedulerSnapshot:
     Attributes:
         tasks: every task that is not terminal and does not wait for another one.
         blocked: how many do.
-        for_you: how many wait for the developer, failed and stale ones included.
+        for_you: how many wait for the developer, failed and stale ones included; 0, as `blocked`, while a stage runs.
         busy: ids of tasks that some stage holds right now.
         resident: the role whose model answers now; None when none does or it is not known.
         held_until: monotonic second before which it is not swapped out, because a person loaded it.
