@@ -309,8 +309,8 @@ def first_picture(state: Path) -> tuple[float, float]:
 
 def main() -> None:
     """Print one line per measure: seconds, and how many times the reference."""
-    from navigator.sheet.statistics.page import PageQuestion
-    from navigator.sheet.statistics.pages import PAGES
+    from navigator.figures.page import PageQuestion
+    from navigator.figures.pages import PAGES
     from navigator.sheet.waiting import tips
     from navigator.store.database import open_reader
     from navigator.store.reads.cards import CardReads

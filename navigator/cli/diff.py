@@ -170,7 +170,7 @@ def _worth(store: ProposalReads, review: Review) -> str:
     """What a REVISE of its reviewer is worth; "" where that was not examined."""
     if not store.is_examined(review.model):
         return ""
-    from navigator.sheet.statistics.reviewer import scores, worth_of
+    from navigator.figures.reviewer import scores, worth_of
 
     with session.reading() as models:
         return worth_of(scores(models), review)

@@ -21,14 +21,14 @@ from navigator.cli.command import AtLeast1, Commands, Value, command, given
 from navigator.cli.housekeeping import moment_of
 from navigator.engine import acting
 from navigator.engine.following import ConductorClient
+from navigator.figures.page import PageQuestion, Table, document, drawn, exported, utc_text
+from navigator.figures.pages import PAGES
+from navigator.figures.reviewer import backtest_words, comparison, exam_tables, read_backtest
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.records import PreparedProject
 from navigator.model.states import PAST
 from navigator.model.text import SIMULATED, plural, safe_line
 from navigator.sheet.account import account, folded, lines
-from navigator.sheet.statistics.page import PageQuestion, Table, document, drawn, exported, utc_text
-from navigator.sheet.statistics.pages import PAGES
-from navigator.sheet.statistics.reviewer import backtest_words, comparison, exam_tables, read_backtest
 from navigator.store.reads.statistics import ALIASES, GROUPINGS
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ def run(*, items: AtLeast1 = 20, writer: bool = False) -> None:
 @command(exam)
 def show() -> None:
     """Show what the reviewer caught and missed, and how often its REVISE is right."""
-    from navigator.sheet.statistics.page import PageQuestion, brief
+    from navigator.figures.page import PageQuestion, brief
 
     with session.reading() as store:
         found = [brief(table) for table in exam_tables(store, PageQuestion())]
@@ -364,7 +364,7 @@ def _history(one: PreparedProject) -> None:
 
 def _result(found: Backtest, reviewer: str, items: int) -> None:
     from navigator.exam.backtest import by_size, how_sure, worth_reading
-    from navigator.sheet.statistics.page import share_table
+    from navigator.figures.page import share_table
 
     output.say()
     output.prose(backtest_words(found), bold=True)

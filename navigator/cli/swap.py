@@ -361,7 +361,7 @@ async def _measured(deps: Dependencies, round_trips: int) -> str:
 def _show_swaps(paths: StatePaths, newest: int, asked: int, ended: str) -> None:
     """The table of the swaps that were made, or its JSON."""
     from navigator.cli.stats import print_table
-    from navigator.sheet.statistics.cost import swap_table
+    from navigator.figures.cost import swap_table
 
     with reading(paths) as store:
         made = [swap for swap in store.swaps(2 * asked + 10) if swap.id > newest]

@@ -19,6 +19,7 @@ from navigator.exam.items import head_of, keep_items, make_item, own_items, prep
 from navigator.exam.making import Maker, maker_of
 from navigator.figures.exam import Backtest, Case, caught_of, size_words
 from navigator.figures.intervals import Share
+from navigator.figures.reviewer import backtest_words
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import GitError
 from navigator.journey.dependencies import Dependencies
@@ -27,7 +28,6 @@ from navigator.model.models import Project
 from navigator.model.records import ExamItem, PreparedProject, SourceCount
 from navigator.model.secrets import Redactor
 from navigator.model.states import PAST, ExamSource
-from navigator.sheet.statistics.reviewer import backtest_words
 
 BUGS = 40
 """Bugs of a project that are asked about, unless another number is named: enough for an interval of 15 points to each side."""

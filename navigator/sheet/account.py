@@ -13,15 +13,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from unicodedata import east_asian_width
 
+from navigator.figures.cost import Cost, read_costs
+from navigator.figures.page import PageQuestion, Table, drawn, utc_text
+from navigator.figures.pages import SUMMARY
 from navigator.model.models import Event, Finding, utc_now
 from navigator.model.states import REPRODUCED, RevisedOutcome, TaskState
 from navigator.model.text import SIMULATED, duration, plural, safe_line
 from navigator.sheet.finish import UNTIL
 from navigator.sheet.marks import Kind, left_out, marks
 from navigator.sheet.reviews import rendered
-from navigator.sheet.statistics.cost import Cost, read_costs
-from navigator.sheet.statistics.page import PageQuestion, Table, drawn, utc_text
-from navigator.sheet.statistics.pages import SUMMARY
 from navigator.sheet.waiting import about, card_seconds, row_head, waiting, waiting_document, what_to_do
 from navigator.store.reads.cards import Card
 from navigator.store.reads.reader import Reader

@@ -1,6 +1,6 @@
 """The Statistics screen: pages to leaf through.
 
-What a page holds is in `sheet/statistics/`, for this screen and for `navigator stats`, which groups and limits it.
+What a page holds is in `figures/`, for this screen and for `navigator stats`, which groups and limits it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from functools import partial
 
 from textual.app import ComposeResult
 
+from navigator.figures.page import PageQuestion, StatisticsPage, Table
+from navigator.figures.pages import PAGES
 from navigator.model.errors import NavigatorError
 from navigator.model.text import SIMULATED
 from navigator.sheet.account import WIDTH, Account, account, folded, newest_night
-from navigator.sheet.statistics.page import PageQuestion, StatisticsPage, Table
-from navigator.sheet.statistics.pages import PAGES
 from navigator.store.reads.reader import Reader
 from navigator.tui import clock
 from navigator.tui.base import begin
@@ -30,7 +30,7 @@ _PAUSE = 3.0
 
 
 class StatsScreen(NavScreen):
-    """The pages of `sheet.statistics`, counted again, in a thread, when the store has changed.
+    """The pages of `figures`, counted again, in a thread, when the store has changed.
 
     Attributes:
         counted: what each page counted, by its name; a page that was not counted yet is not in it.

@@ -10,10 +10,10 @@ from navigator.exam.backtest import by_chance, by_size, document, worth_reading
 from navigator.figures import exam
 from navigator.figures.exam import alarms_each, backtest
 from navigator.figures.intervals import share
+from navigator.figures.reviewer import backtest_words
 from navigator.model.models import Finding
 from navigator.model.records import ExamAnswer, ExamItem
 from navigator.model.states import Complexity, ExamSource, TaskKind, Verdict
-from navigator.sheet.statistics.reviewer import backtest_words
 from tests.records import finding
 
 RUNS = 200

@@ -13,10 +13,10 @@ from navigator.cli.main import cli
 from navigator.cli.session import locked_dependencies
 from navigator.engine.conductor import Conductor
 from navigator.exam import blame
+from navigator.figures.page import PageQuestion
+from navigator.figures.reviewer import exam_tables
 from navigator.journey.dependencies import Dependencies
 from navigator.model.states import PAST, ExamSource, Role
-from navigator.sheet.statistics.page import PageQuestion
-from navigator.sheet.statistics.reviewer import exam_tables
 from tests.git.world import fingerprint, git
 from tests.journey.room import Room, text_of
 from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection

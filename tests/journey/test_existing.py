@@ -12,14 +12,14 @@ from navigator.actions.base import read_card
 from navigator.actions.tasks import PutAway
 from navigator.cli.review import UNSETTLED
 from navigator.engine.conductor import Conductor
+from navigator.figures.page import PageQuestion, declared, document
+from navigator.figures.reviewer import rate_tables
 from navigator.git.hook import noted_commits
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Decision, Task
 from navigator.model.states import DecisionKind, ProposalState, TaskKind, TaskState
 from navigator.sheet.marks import facts_of
-from navigator.sheet.statistics.page import PageQuestion, declared, document
-from navigator.sheet.statistics.reviewer import rate_tables
 from tests.git.world import fingerprint
 from tests.journey.room import Room, edit, text_of
 from tests.journey.scripted_models import approval, objection

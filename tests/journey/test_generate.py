@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from navigator.actions.tasks import PutAway
+from navigator.figures.page import PageQuestion, declared, document
 from navigator.figures.rates import revise_rate
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Suggestion
 from navigator.model.states import Complexity, Role, TaskKind, TaskState
-from navigator.sheet.statistics.page import PageQuestion, declared, document
 from tests.journey.room import Room, edit, review_of, saying, text_of
 from tests.journey.scripted_models import READER, Messages, Said, approval, objection
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from navigator.exam.items import cases
+from navigator.figures.page import PageQuestion, document
+from navigator.figures.reviewer import ENOUGH, exam_tables, independence
 from navigator.model.errors import Conflict
 from navigator.model.states import Role
-from navigator.sheet.statistics.page import PageQuestion, document
-from navigator.sheet.statistics.reviewer import ENOUGH, exam_tables, independence
 from tests.journey.exam_items import ask_all
 from tests.journey.room import Room, text_of
 from tests.journey.scripted_models import Messages, approval, objection

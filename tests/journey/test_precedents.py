@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from navigator.cli.main import cli
+from navigator.figures.page import PageQuestion, document
+from navigator.figures.reviewer import exam_tables
 from navigator.journey.prompts.blocks import KeyRing
 from navigator.journey.reviewing.precedents import (
     MOST,
@@ -21,8 +23,6 @@ from navigator.journey.reviewing.precedents import (
 )
 from navigator.journey.subject import precedents_for
 from navigator.model.states import Criterion, Role, Severity, Verdict
-from navigator.sheet.statistics.page import PageQuestion, document
-from navigator.sheet.statistics.reviewer import exam_tables
 from navigator.store.reads.exam import Precedent
 from tests.journey.answers import grounded
 from tests.journey.exam_items import add_item, ask_all

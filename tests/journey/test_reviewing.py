@@ -9,12 +9,12 @@ import pytest
 
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import resource_dir
+from navigator.figures.page import PageQuestion, declared, document
 from navigator.figures.rates import revise_rate
 from navigator.journey.reviewing.answer import review_schema
 from navigator.model.errors import ConfigError
 from navigator.model.states import Verdict
 from navigator.sheet.marks import Kind, batch_choice, marks
-from navigator.sheet.statistics.page import PageQuestion, declared, document
 from navigator.swap.base import SwapStrategy
 from navigator.swap.strategies.adapter import AdapterStrategy
 from tests.journey.room import Room, block, edit, review_of, saying, text_of, whole

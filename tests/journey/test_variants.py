@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from navigator.figures.page import PageQuestion, declared, document
 from navigator.figures.rates import revise_rate
 from navigator.journey.variants import variations
 from navigator.model.errors import UsageError
 from navigator.model.states import LandingState, TaskState
 from navigator.sheet.marks import Kind, batch_choice
-from navigator.sheet.statistics.page import PageQuestion, declared, document
 from navigator.sheet.variants import standings
 from tests.journey.room import Room, edit, text_of
 from tests.journey.scripted_models import Messages, Models, approval, objection, speaking

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from navigator.figures.page import PageQuestion, declared, document
 from navigator.model.models import (
     AppliedEdit,
     CheckResult,
@@ -24,7 +25,6 @@ from navigator.model.states import (
     Severity,
     Verdict,
 )
-from navigator.sheet.statistics.page import PageQuestion, declared, document
 from navigator.store.writes.writer import Store
 from tests.records import finding, proposed
 from tests.store.test_statistics import another, at

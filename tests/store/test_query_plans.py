@@ -7,10 +7,10 @@ from collections.abc import Callable
 from contextlib import closing
 
 from navigator.config.paths import StatePaths
+from navigator.figures.page import PageQuestion
+from navigator.figures.pages import SUMMARY
 from navigator.model.models import Task, Usage
 from navigator.model.states import Role
-from navigator.sheet.statistics.page import PageQuestion
-from navigator.sheet.statistics.pages import SUMMARY
 from navigator.store.writes.writer import Store
 from tests.records import proposed
 

@@ -15,9 +15,9 @@ from textual.pilot import Pilot
 
 from navigator.config.paths import StatePaths
 from navigator.figures.intervals import wilson
+from navigator.figures.page import PageQuestion, Row, Table, utc_text
+from navigator.figures.pages import PAGES
 from navigator.model.text import is_unsafe
-from navigator.sheet.statistics.page import PageQuestion, Row, Table, utc_text
-from navigator.sheet.statistics.pages import PAGES
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.statistics import StatsScreen

@@ -134,7 +134,7 @@ def _written(reader: Reader, version: Proposal, looks: Sequence[Look]) -> list[s
 
 
 def _worth(reader: Reader, versions: Sequence[Proposal]) -> dict[str, str]:
-    from navigator.sheet.statistics.reviewer import scores, worth_of
+    from navigator.figures.reviewer import scores, worth_of
 
     revised = [
         (one.id, one.review) for one in versions if one.review and one.review.verdict is Verdict.REVISE

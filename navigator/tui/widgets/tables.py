@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from navigator.figures.intervals import ANECDOTAL_BELOW
+from navigator.figures.page import Column, Row, Table, drawn
 from navigator.model.text import safe_line
-from navigator.sheet.statistics.page import Column, Row, Table, drawn
 from navigator.tui.widgets.cells import Piece, cropped, fit, length, right, thousands
 from navigator.tui.widgets.markdown import wrapped
 from navigator.tui.widgets.page import Line

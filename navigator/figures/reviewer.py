@@ -19,12 +19,7 @@ from navigator.figures.exam import (
     worth_words,
 )
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, newcombe
-from navigator.figures.rates import RateRow, revise_rate
-from navigator.model.errors import NotFound, UsageError
-from navigator.model.models import EXISTING, Review
-from navigator.model.states import PAST, Role
-from navigator.model.text import plural
-from navigator.sheet.statistics.page import (
+from navigator.figures.page import (
     SHARE_COLUMNS,
     Column,
     PageQuestion,
@@ -36,6 +31,11 @@ from navigator.sheet.statistics.page import (
     percent,
     share_rows,
 )
+from navigator.figures.rates import RateRow, revise_rate
+from navigator.model.errors import NotFound, UsageError
+from navigator.model.models import EXISTING, Review
+from navigator.model.states import PAST, Role
+from navigator.model.text import plural
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.statistics import GROUPINGS
 

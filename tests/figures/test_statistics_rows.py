@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from navigator.config.paths import StatePaths
 from navigator.figures.intervals import Durations, share
-from navigator.sheet.statistics.page import (
+from navigator.figures.page import (
     COLUMNS,
     PageQuestion,
     StatisticsPage,
@@ -22,7 +22,7 @@ from navigator.sheet.statistics.page import (
     exported,
     figure_rows,
 )
-from navigator.sheet.statistics.pages import PAGES
+from navigator.figures.pages import PAGES
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from tests.tui import world

@@ -6,11 +6,9 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from navigator.figures.cost import cost_tables
 from navigator.figures.intervals import share
-from navigator.model.models import Decision, Usage
-from navigator.model.states import DecisionKind, Role
-from navigator.sheet.statistics.cost import cost_tables
-from navigator.sheet.statistics.page import (
+from navigator.figures.page import (
     PageQuestion,
     Row,
     Table,
@@ -19,6 +17,8 @@ from navigator.sheet.statistics.page import (
     share_rows,
     share_table,
 )
+from navigator.model.models import Decision, Usage
+from navigator.model.states import DecisionKind, Role
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
 from tests.records import proposed, swapped

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from navigator.figures.cost import Cost, cost_tables, read_costs
 from navigator.figures.exam import CANNOT_TELL, WORTH_IT, ExamScore, worth_words
 from navigator.figures.intervals import ANECDOTAL_BELOW
-from navigator.sheet.statistics.cost import Cost, cost_tables, read_costs
-from navigator.sheet.statistics.page import PageQuestion, StatisticsPage, Table, declared, percent
-from navigator.sheet.statistics.reviewer import exam_tables, rate_tables, scores
+from navigator.figures.page import PageQuestion, StatisticsPage, Table, declared, percent
+from navigator.figures.reviewer import exam_tables, rate_tables, scores
 from navigator.store.reads.reader import Reader
 
 _OFTEN = 0.5

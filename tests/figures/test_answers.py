@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from navigator.figures.cost import Cost
 from navigator.figures.exam import ExamScore
+from navigator.figures.pages import price, worth
 from navigator.model.records import SwapTotals, WorkTotals, Yield
 from navigator.model.states import Role
-from navigator.sheet.statistics.cost import Cost
-from navigator.sheet.statistics.pages import price, worth
 from tests.figures.test_exam import answered, real, score
 
 

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from navigator.figures.intervals import ANECDOTAL_BELOW, Durations
+from navigator.figures.page import Column, PageQuestion, Row, Table, dash, number, percent
 from navigator.figures.swaps import swap_stats
 from navigator.model.models import Swap
 from navigator.model.records import CallTotals, SwapTotals, WorkTotals, Yield
-from navigator.sheet.statistics.page import Column, PageQuestion, Row, Table, dash, number, percent
 from navigator.store.reads.reader import Reader
 
 _COST_COLUMNS = Column("per accepted"), Column("total")

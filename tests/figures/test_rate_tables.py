@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from navigator.figures.page import PageQuestion, Table
+from navigator.figures.reviewer import comparison, rate_tables
 from navigator.model.errors import NotFound, UsageError
 from navigator.model.models import Review
 from navigator.model.states import Verdict
-from navigator.sheet.statistics.page import PageQuestion, Table
-from navigator.sheet.statistics.reviewer import comparison, rate_tables
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
 from tests.records import proposed
