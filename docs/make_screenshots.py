@@ -91,8 +91,8 @@ def navigator(*words: str, check: bool = True) -> str:
 
 def queue(state: Path) -> None:
     """Tasks for the models to work on in the pictures."""
-    from navigator.actions.alone import act_alone
     from navigator.config.paths import StatePaths
+    from navigator.engine.alone import act_alone
     from navigator.rehearsal.samples import sample_projects, sample_tasks
 
     more = sample_tasks(60, sample_projects())[-22:]
@@ -204,8 +204,8 @@ def plain(picture: str) -> str:
 
 def stop(paths: StatePaths) -> None:
     """End the conductor that the application started."""
-    from navigator.actions.wire import NoConductor
     from navigator.engine.acting import request
+    from navigator.engine.wire import NoConductor
 
     try:
         request(paths.socket, "conduct", {"do": "stop"}, timeout=10)

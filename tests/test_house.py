@@ -202,13 +202,13 @@ def test_functions_stay_short() -> None:
 
 BUDGETS = {
     "journey": 5_290,
-    "actions": 2_270,
-    "engine": 2_025,
+    "actions": 2_070,
+    "engine": 2_185,
     "tui": 6_810,
     "cli": 4_240,
     "store": 2_900,
     "lab": 2_810,
-    "sandbox": 2_130,
+    "sandbox": 2_145,
     "swap": 2_290,
     "context": 1_550,
     "git": 1_985,

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import ValidationError
 
-from navigator.actions.wire import START, NoConductor
 from navigator.config.reading import dotted
-from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.json_text import require_bounded
 from navigator.model.models import Model
 from navigator.model.states import ProposalState
 from navigator.model.text import plural as plural
 
 if TYPE_CHECKING:
-    from navigator.journey.dependencies import Controls, Dependencies
+    from navigator.journey.dependencies import Dependencies
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 
@@ -96,7 +95,7 @@ class Verb(Model, ABC):
     misfit: ClassVar[str] = "Are the two sides of the same version?"
     """What to do about arguments that do not fit."""
     needs_conductor: ClassVar[bool] = False
-    """Only a running conductor can do it; see `controls`."""
+    """Only a running conductor can do it: there `Dependencies.conductor` is set."""
 
     def refuse(self, reader: Reader) -> NavigatorError | None:
         """Why it is not allowed now, as the error that `perform` would raise; None where it is."""
@@ -145,22 +144,6 @@ class Verb(Model, ABC):
             return cls.model_validate(document)
         except ValidationError as error:
             raise UsageError(f"{cls.op}: {explained(error)}.", hint=cls.misfit) from error
-
-
-def read_done(document: dict[str, Any]) -> Done:
-    """What a verb did, as it came over the socket.
-
-    Raises:
-        Conflict: the conductor is of another version.
-    """
-    data = dict(document)
-    try:
-        return Done(tuple(Told(**one) for one in data.pop("told")), data)
-    except (KeyError, TypeError) as error:
-        raise Conflict(
-            "The conductor's answer is of another version.",
-            hint="Restart it: `navigator run --stop`, then `navigator run`.",
-        ) from error
 
 
 def explained(error: ValidationError) -> str:
@@ -241,14 +224,3 @@ def refusal_of(check: Callable[[], object]) -> NavigatorError | None:
     except NavigatorError as error:
         return error
     return None
-
-
-def controls(deps: Dependencies) -> Controls:
-    """The conductor of this process.
-
-    Raises:
-        NoConductor: none is running.
-    """
-    if deps.conductor is None:
-        raise NoConductor("No conductor is running.", hint=START)
-    return deps.conductor

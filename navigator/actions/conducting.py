@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from navigator.actions.base import Done, Question, Told, Verb, controls, done, plural
+from navigator.actions.base import Done, Question, Told, Verb, done, plural
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.records import PreparedProject
 from navigator.model.states import Role, TaskState
@@ -39,7 +39,8 @@ class Conduct(Verb):
         )
 
     async def perform(self, deps: Dependencies) -> Done:
-        conductor = controls(deps)
+        conductor = deps.conductor
+        assert conductor is not None, "`needs_conductor`"
         found: dict[str, Any] = {"do": self.do, "to": self.role, "waiting": 0, "already": False, "in_hand": 0}
         if self.do == "review":
             conductor.review_now()
@@ -163,7 +164,8 @@ class RunExam(Verb):
             asked = await ask_writer(deps, self.items)
             told = Told("The writer's model", f"answered {plural(asked, 'item')}")
             return done([told], items=asked, left=0, loaded=True, writer=True)
-        conductor = controls(deps)
+        conductor = deps.conductor
+        assert conductor is not None, "`needs_conductor`"
         items, left = conductor.ask_exam(self.items)
         if not items:
             raise Conflict(

@@ -442,7 +442,7 @@ class LookForReverts(Verb):
         from navigator.exam.blame import look_at_findings
         from navigator.journey.reverts import look_for
 
-        told, rows = [], []
+        told = []
         for project in deps.reader.projects():
             fates = Counter(fate.fate for fate in await look_for(deps, project))
             await look_at_findings(deps, project)
@@ -450,6 +450,4 @@ class LookForReverts(Verb):
                 looked, reverted, unknown = plural(n, "landed commit"), fates["reverted"], fates["unknown"]
                 said = f"{looked} checked: {reverted} reverted, {unknown} unknown"
                 told.append(Told(project.name, said))
-                row = {"commits": n, "reverted": reverted, "unknown": unknown}
-                rows.append({"project": project.name} | row)
-        return done(told, projects=rows)
+        return done(told)

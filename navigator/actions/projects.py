@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from navigator.actions.base import Done, Question, Told, Verb, done, plural
+from navigator.actions.base import Done, Level, Question, Told, Verb, done, plural
 from navigator.journey.moves import cancel, withdraw_approval
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Project
@@ -17,7 +17,6 @@ from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES, CheckOutcome
 
 if TYPE_CHECKING:
     from navigator.git.facts import RepoFacts
-    from navigator.journey.checking import CheckSetup
     from navigator.journey.dependencies import Dependencies
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
@@ -41,13 +40,13 @@ class AddProject(Verb):
     base: str = ""
 
     async def perform(self, deps: Dependencies) -> Done:
-        from navigator.git.facts import read_facts
+        from navigator.git.facts import read_facts, resolve_base
         from navigator.landing.plan import why_nobody
         from navigator.sandbox.propose import proposed_for
 
         facts = await asyncio.to_thread(read_facts, self.path)
         require_fitting(deps.reader, facts)
-        require_base(facts, self.base)
+        resolve_base(facts, self.base)  # refused now, not when the first task fails
         home = str(Path(facts.path).resolve())
         taken = {project.name for project in deps.reader.projects()}
         with deps.store.transaction() as tx:
@@ -59,7 +58,9 @@ class AddProject(Verb):
                 check=self.check,
                 root_commit=facts.root_commit,
             )
-        proposed = "" if project.check else await asyncio.to_thread(proposed_for, facts)
+        proposed = (
+            "" if project.check else await asyncio.to_thread(proposed_for, facts.git(), facts.head_commit)
+        )
         nobody = await asyncio.to_thread(why_nobody, facts)
         tests = f"`navigator project check {project.name}` tries its tests."
         if not project.check:
@@ -113,7 +114,7 @@ class SetProject(Verb):
         return in_settings(reader.project(self.name), "settings" if self.path is None else "path")
 
     async def perform(self, deps: Dependencies) -> Done:
-        from navigator.git.facts import read_facts
+        from navigator.git.facts import read_facts, require_same, resolve_base
 
         project = deps.reader.project(self.name)
         self.require(deps.reader)
@@ -123,9 +124,9 @@ class SetProject(Verb):
         if self.path is not None or self.base is not None:
             facts = await asyncio.to_thread(read_facts, self.path or project.path)
             if self.path is not None:
-                require_same(project, facts)
+                require_same(facts, project)
                 changes["path"] = str(facts.path)
-            require_base(facts, self.base or "")
+            resolve_base(facts, self.base or "")
         if "check" in changes:
             changes["check"] = changes["check"].strip()
         if "review_branches" in changes:
@@ -234,30 +235,6 @@ def in_settings(project: Project, key: str) -> Conflict | None:
     )
 
 
-def require_same(project: Project, facts: RepoFacts) -> None:
-    """Refuse a repository of another history than the project's, by its first commit.
-
-    Raises:
-        Conflict: it differs.
-    """
-    if project.root_commit and facts.root_commit and project.root_commit != facts.root_commit:
-        raise Conflict(
-            f"{facts.path} is a different repository than {project.name}: its first commit differs.",
-            hint="Add it as a project of its own: `navigator project add PATH`.",
-        )
-
-
-def require_base(facts: RepoFacts, base: str) -> None:
-    """Refuse a base that is not there now, not when the first task fails.
-
-    Raises:
-        NoCommit: no such branch.
-    """
-    from navigator.git.facts import resolve_base
-
-    resolve_base(facts, base)
-
-
 def _free_name(wanted: str, taken: set[str]) -> str:
     name, number = wanted, 1
     while name in taken:
@@ -313,62 +290,29 @@ class CheckProject(Verb):
     async def perform(self, deps: Dependencies) -> Done:
         from navigator.journey.checking import baseline_of, check_setup
         from navigator.journey.prompts.material import new_base
+        from navigator.sandbox.propose import proposed_for
+        from navigator.sandbox.suite import prepare, surroundings
 
         project = deps.reader.project(self.name)
         setup = await check_setup(deps, project)
-
-        def pinned() -> tuple[str, str]:
-            base = new_base(setup.project)
-            return base, setup.private.pin_base(base)
-
-        base, tree = await deps.repositories.locked(project.id, pinned)
-        found = await asyncio.to_thread(_look_around, setup, tree)
-        baseline = await baseline_of(deps, setup, tree, rerun=True) if project.check.strip() else None
-        outcome = baseline.outcome if baseline else CheckOutcome.UNTESTED
-        detail = baseline.detail.partition("\n")[0] if baseline else "no test command"
+        base = await asyncio.to_thread(new_base, project)
+        tree = await deps.repositories.locked(project.id, setup.private.pin_base, base)
+        spec = await asyncio.to_thread(prepare, project, setup.private, tree)
+        if project.check.strip():
+            baseline, proposed = await baseline_of(deps, setup, tree, rerun=True), ""
+            outcome, detail = baseline.outcome, baseline.detail.partition("\n")[0]
+        else:
+            baseline, proposed = None, await asyncio.to_thread(proposed_for, setup.private.git, tree)
+            outcome, detail = CheckOutcome.UNTESTED, "no test command"
+        level: Level = "information" if outcome is CheckOutcome.PASSED else "error"
         return done(
-            [
-                Told(
-                    project.name,
-                    f"{outcome.value}: {detail}",
-                    "information" if outcome is CheckOutcome.PASSED else "error",
-                )
-            ],
+            [Told(project.name, f"{outcome.value}: {detail}", level)],
             project=project.name,
             command=project.check,
             base=base,
             tree=tree,
-            **found,
+            proposed=proposed,
+            **surroundings(spec, setup.sandbox, without=setup.without),
             unredacted=deps.redact.left_out > 0,
             baseline=baseline,
         )
-
-
-def _look_around(setup: CheckSetup, tree: str) -> dict[str, Any]:
-    """What the sandbox would show of this machine, and what the manifests ask for beside it. Runs in a thread."""
-    from navigator.sandbox.propose import proposed_command
-    from navigator.sandbox.suite import prepare
-
-    project, sandbox = setup.project, setup.sandbox
-    entries = setup.private.tree_entries(tree)
-
-    def read(path: str) -> bytes | None:
-        entry = entries.get(path)
-        return setup.private.read_blob(entry.sha) if entry is not None and entry.size < 5_000_000 else None
-
-    spec = prepare(project, setup.private, tree)
-    return {
-        "sandbox": {
-            "works": sandbox.works,
-            "unsandboxed": setup.without,
-            "reason": sandbox.reason,
-            "hint": sandbox.hint,
-            "control_group": bool(sandbox.scope),
-        },
-        "proposed": "" if project.check.strip() else proposed_command(entries.keys(), read),
-        "dependencies": [bind.target for bind in spec.dependencies],
-        "mounts": [bind.target for bind in spec.mounts],
-        "toolchains": sorted(bind.target for bind in spec.toolchains.binds.values()),
-        "mounts_absent": spec.absent,
-        "programs_absent": spec.missing,
-    }

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from navigator.actions.projects import AddProject, CheckProject, Landing, RemoveProjects, SetProject, untested
-from navigator.actions.wire import Result
 from navigator.cli import output, session
 from navigator.cli.command import Commands, Folder, Value, command, given
 from navigator.config.paths import is_folder, typed_path
+from navigator.engine.wire import Result
 from navigator.git.facts import find_repositories, read_facts, repository_of
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.models import Baseline
@@ -214,7 +214,8 @@ def _below(folder: Path) -> Iterator[tuple[Path, str]]:
     for path in find_repositories(folder):
         try:
             if str(path) not in known:
-                yield path, proposed_for(read_facts(path))
+                facts = read_facts(path)
+                yield path, proposed_for(facts.git(), facts.head_commit)
         except NavigatorError as error:
             output.note(f"{path}: {error.message}")
 

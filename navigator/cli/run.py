@@ -20,7 +20,6 @@ from navigator.cli import output, session
 from navigator.cli.command import Value, command, given
 from navigator.config.paths import CONFIG_VARIABLE, STATE_VARIABLE, StatePaths, config_path
 from navigator.config.settings import time_scale as scale_of
-from navigator.mcp import TOOLS
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, utc_now
 from navigator.model.secrets import Redactor
@@ -174,10 +173,9 @@ def show_session(document: dict[str, Any], began: str) -> None:
 
 
 def _stop() -> None:
-    from navigator.actions.base import read_done
     from navigator.actions.conducting import Conduct
-    from navigator.actions.wire import NoConductor, NotResponding
-    from navigator.engine.acting import request
+    from navigator.engine.acting import read_done, request
+    from navigator.engine.wire import NoConductor, NotResponding
 
     try:
         found = request(session.state_paths().socket, Conduct.op, {"do": "stop"}, timeout=30)
@@ -281,9 +279,8 @@ def mcp(
 ) -> None:
     """Serve the Model Context Protocol on stdin and stdout, for editors and agents that start it.
 
-    \b
-    Tools: {tools}.
-    Nothing there decides, lands or changes settings. docs/mcp.md shows how to configure a client.
+    Its tools list, queue and show; none decides, lands or changes settings. docs/mcp.md names them and shows how to configure a
+    client.
 
     Args:
         read_only: Leave out the tools that queue tasks and reviews.
@@ -295,6 +292,3 @@ def mcp(
         output.note("Waiting for an MCP client on stdin; Ctrl-D ends it.")
     session.take_config_projects()
     McpServer(Tools(session.state_paths(), read_only=read_only)).serve(sys.stdin.buffer, sys.stdout.buffer)
-
-
-mcp.help = str(mcp.help).format(tools=", ".join(TOOLS))

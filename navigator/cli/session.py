@@ -148,7 +148,7 @@ def _say_told(told: Sequence[Told]) -> None:
 
 def live_status() -> dict[str, Any] | None:
     """What the conductor that runs says of itself; None where none does."""
-    from navigator.actions.wire import NoConductor
+    from navigator.engine.wire import NoConductor
 
     try:
         return acting.request(state_paths().socket, "status", {}, timeout=5)
@@ -190,8 +190,8 @@ def take_config_projects() -> None:
 
 @contextmanager
 def locked_dependencies(paths: StatePaths, **options: Any) -> Iterator[Dependencies]:
-    """`actions.alone.locked_dependencies`; `[[project]]` entries that could not be added are named on stderr."""
-    from navigator.actions import alone
+    """`engine.alone.locked_dependencies`; `[[project]]` entries that could not be added are named on stderr."""
+    from navigator.engine import alone
 
     with alone.locked_dependencies(paths, on_problem=output.note, **options) as deps:
         yield deps

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from navigator.actions.conducting import PrepareExam, RunExam
-from navigator.actions.wire import NoConductor
 from navigator.cli import output, session
 from navigator.cli.command import AtLeast1, Commands, Value, command, given
 from navigator.cli.housekeeping import moment_of
 from navigator.engine import acting
 from navigator.engine.following import ConductorClient
+from navigator.engine.wire import NoConductor
 from navigator.figures.page import PageQuestion, Table, document, drawn, exported, utc_text
 from navigator.figures.pages import PAGES
 from navigator.figures.reviewer import backtest_words, comparison, exam_tables, read_backtest
@@ -32,8 +32,8 @@ from navigator.sheet.account import account, folded, lines
 from navigator.store.reads.statistics import ALIASES, GROUPINGS
 
 if TYPE_CHECKING:
-    from navigator.actions.wire import Result
     from navigator.config.paths import StatePaths
+    from navigator.engine.wire import Result
     from navigator.figures.exam import Backtest
     from navigator.store.reads.reader import Reader
 
@@ -216,7 +216,7 @@ def prepare(
 
 def prepared(document: dict[str, Any]) -> list[PreparedProject]:
     """Have the conductor prepare items, or do it here where none runs; progress goes to stderr."""
-    from navigator.actions.alone import act_alone
+    from navigator.engine.alone import act_alone
 
     session.take_config_projects()
     paths, args = session.state_paths(), PrepareExam.read(document).model_dump(mode="json")

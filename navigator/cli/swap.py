@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from navigator.actions.wire import NoConductor
 from navigator.cli import output
 from navigator.cli.command import Commands, Value, command
 from navigator.cli.session import (
@@ -26,6 +25,7 @@ from navigator.cli.status import swapping
 from navigator.config.settings import load_settings
 from navigator.config.settings import time_scale as scale_of
 from navigator.engine.following import ConductorClient
+from navigator.engine.wire import NoConductor
 from navigator.model.errors import Conflict
 from navigator.model.models import Swap, utc_now
 from navigator.model.states import LOOP_TASK_STATES, CanaryOutcome, Role

@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from navigator.actions import wire
-from navigator.actions.wire import START, NoConductor, NotResponding
 from navigator.config.file import settings_rehearse
 from navigator.config.paths import StatePaths, config_path
-from navigator.model.errors import NavigatorError
+from navigator.engine import wire
+from navigator.engine.wire import START, NoConductor, NotResponding
+from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.json_text import require_bounded
 from navigator.store.database import is_low, open_reader, open_writer
 from navigator.store.lock import StateLock
@@ -65,8 +65,7 @@ def act(paths: StatePaths, verb: Verb, on_problem: Callable[[str], None] = log.w
     Raises:
         NavigatorError: what the verb refuses; `Conflict` when another command holds the lock.
     """
-    from navigator.actions.alone import act_alone
-    from navigator.actions.base import read_done
+    from navigator.engine.alone import act_alone
 
     document = verb.model_dump(mode="json")
     require_bounded(document)
@@ -77,6 +76,24 @@ def act(paths: StatePaths, verb: Verb, on_problem: Callable[[str], None] = log.w
             raise
         # No conductor: the lock decides whether this process may do it.
         return read_done(act_alone(paths, verb.op, document, on_problem=on_problem))
+
+
+def read_done(document: dict[str, Any]) -> Done:
+    """What a verb did, as it came over the socket.
+
+    Raises:
+        Conflict: the conductor is of another version.
+    """
+    from navigator.actions.base import Done, Told
+
+    data = dict(document)
+    try:
+        return Done(tuple(Told(**one) for one in data.pop("told")), data)
+    except (KeyError, TypeError) as error:
+        raise Conflict(
+            "The conductor's answer is of another version.",
+            hint="Restart it: `navigator run --stop`, then `navigator run`.",
+        ) from error
 
 
 def learn_secrets(

@@ -16,7 +16,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from navigator.actions.registry import perform
-from navigator.actions.wire import Result
 from navigator.client.errors import ServingError, Unreachable, WrongModel
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.on_events import OnEvents
@@ -25,6 +24,7 @@ from navigator.engine.residency import Batches, Residency
 from navigator.engine.server import SocketServer
 from navigator.engine.summary import SessionSummary
 from navigator.engine.swapping import Ahead
+from navigator.engine.wire import Result
 from navigator.exam.queue import ExamQueue, keep_preparing
 from navigator.journey.change import check, read_last, review, write
 from navigator.journey.dependencies import Dependencies

@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from navigator.actions import wire
-from navigator.actions.wire import START, NoConductor
+from navigator.engine import wire
 from navigator.engine.acting import result_of
+from navigator.engine.wire import START, NoConductor
 
 
 class ConductorClient:

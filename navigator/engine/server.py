@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from navigator.actions import wire
+from navigator.engine import wire
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.models import Event
 

@@ -15,7 +15,6 @@ from navigator.actions.base import explained
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
 from navigator.engine.acting import act, learn_changes, learn_secrets, reading
-from navigator.mcp import TOOLS
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.json_text import MOST_FILES, require_bounded
 from navigator.model.models import Model, Proposal
@@ -26,6 +25,16 @@ from navigator.sheet.marks import facts_of, marks
 from navigator.sheet.waiting import mark_document, waiting, waiting_document
 from navigator.store.database import translated
 from navigator.store.reads.cards import Card
+
+TOOLS = {
+    "list_projects": False,
+    "queue_task": True,
+    "review_ref": True,
+    "list_proposals": False,
+    "show_proposal": False,
+    "status": False,
+}
+"""Methods of `Tools` that a client may call, and whether they queue. Signatures say what they take, docstrings what for."""
 
 MOST_QUEUED = 100
 """Tasks and reviews that one connection may queue: an agent in a loop fills no night."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from navigator.git.facts import RepoFacts
+from navigator.git.runner import Git
 from navigator.model import patterns
 from navigator.model.json_text import read_json, read_toml, table
 from navigator.process.bounded import WorkerLost, run_bounded
@@ -29,10 +29,9 @@ def proposed_command(paths: Collection[str], read: Read) -> str:
     return ""
 
 
-def proposed_for(facts: RepoFacts) -> str:
-    """The same for a repository's HEAD."""
-    git = facts.git()
-    entries = git.entries(facts.head_commit)
+def proposed_for(git: Git, treeish: str) -> str:
+    """The same for a tree of a repository."""
+    entries = git.entries(treeish)
 
     def read(path: str) -> bytes | None:
         entry = entries.get(path)

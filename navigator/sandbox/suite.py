@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from navigator.git.private import PrivateRepo
 from navigator.model import patterns
@@ -80,6 +81,28 @@ class SuiteRun:
 def prepare(project: Project, private: PrivateRepo, tree: str) -> SandboxSpec:
     """What the project's check would see on `tree`. Runs nothing of the project."""
     return furnish(project, private.tree_entries(tree).keys())
+
+
+def surroundings(spec: SandboxSpec, sandbox: Sandbox, *, without: bool) -> dict[str, Any]:
+    """What a check sees of this machine, as JSON: the sandbox, the paths visible inside, and what is asked for and not there.
+
+    Args:
+        without: the settings switch the sandbox off.
+    """
+    return {
+        "sandbox": {
+            "works": sandbox.works,
+            "unsandboxed": without,
+            "reason": sandbox.reason,
+            "hint": sandbox.hint,
+            "control_group": bool(sandbox.scope),
+        },
+        "dependencies": [bind.target for bind in spec.dependencies],
+        "mounts": [bind.target for bind in spec.mounts],
+        "toolchains": sorted(bind.target for bind in spec.toolchains.binds.values()),
+        "mounts_absent": spec.absent,
+        "programs_absent": spec.missing,
+    }
 
 
 def environment_digest(sandbox: Sandbox, spec: SandboxSpec, limits: Limits) -> str:

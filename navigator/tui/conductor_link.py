@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from navigator.actions.wire import NoConductor
 from navigator.config.paths import StatePaths
+from navigator.engine.wire import NoConductor
 from navigator.model.errors import NavigatorError
 from navigator.tui.deck_snapshot import LiveStatus, SwapProgress
 
@@ -108,7 +108,7 @@ class ConductorLink:
             return await self._client.request(op, args or {})
         if op in ("conduct", "status"):
             raise NoConductor("No conductor is running.", hint="ctrl+n starts one.")
-        from navigator.actions.alone import act_alone
+        from navigator.engine.alone import act_alone
 
         return await asyncio.to_thread(act_alone, self._paths, op, args or {})
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from navigator.actions.approve import Approve
-from navigator.actions.base import Done, Question, Told, Verb, read_done
+from navigator.actions.base import Done, Question, Told, Verb
 from navigator.actions.deciding import Pinned, Undo, decided
 from navigator.actions.escalate import Escalate
 from navigator.actions.notes import WORDS, JudgeFinding
 from navigator.actions.reviews import AddReview
+from navigator.engine.acting import read_done
 from navigator.model.errors import NavigatorError
 from navigator.model.states import Judgement, TaskState
 from navigator.tui.base import BaseApp

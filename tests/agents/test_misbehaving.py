@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from navigator.actions.wire import NoConductor
 from navigator.agents import session as agent_session
 from navigator.config.settings import AgentSettings
 from navigator.engine import conductor as conducting
 from navigator.engine.acting import request
+from navigator.engine.wire import NoConductor
 from navigator.model.models import Proposal, Task
 from navigator.model.states import TaskState
 from tests.agents.conftest import configure, object_first

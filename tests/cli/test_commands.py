@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from navigator.actions.wire import NoConductor, error_document, raise_remote
 from navigator.cli.main import _COMMANDS
 from navigator.engine import acting
+from navigator.engine.wire import NoConductor, error_document, raise_remote
 from navigator.landing.plan import unknown_person
 from tests.cli.conftest import Command, git
 from tests.journey.support import without_identity

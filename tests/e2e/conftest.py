@@ -30,9 +30,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 def end_conductor(state: Path) -> None:
     """Ask a conductor of this state to end, and wait until it has."""
-    from navigator.actions.wire import NoConductor
     from navigator.config.paths import StatePaths
     from navigator.engine.acting import request
+    from navigator.engine.wire import NoConductor
     from navigator.store.lock import StateLock
 
     if not state.exists():

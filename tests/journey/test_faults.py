@@ -239,7 +239,7 @@ def test_a_repository_that_moved_is_followed_and_another_at_its_path_left_alone(
     before = git(impostor, "for-each-ref")
     refused("holds a different repository than")
     assert git(impostor, "for-each-ref") == before and len(room.models.written) == 1
-    with pytest.raises(NavigatorError, match="is a different repository than"):
+    with pytest.raises(NavigatorError, match="holds a different repository than"):
         room.act("project.set", name="code", path=str(impostor.rename(impostor.with_name("other"))))
     assert room.act("project.set", name="code", path=str(away))["project"]["path"] == str(away)
     assert room.decide("approve", proposal)["landing"] == "landed"

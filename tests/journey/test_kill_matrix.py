@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 import navigator
-from navigator.actions.wire import NoConductor
 from navigator.engine.acting import request
+from navigator.engine.wire import NoConductor
 from navigator.landing import land as landing
 from navigator.landing.plan import LandingRefused
 from navigator.model.states import LandingState, ProposalState, TaskState

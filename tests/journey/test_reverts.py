@@ -50,11 +50,11 @@ def test_commits_on_the_current_branch(tmp_path: Path, monkeypatch: pytest.Monke
     reverted = found["rows"][0]["reverted"]
     assert (reverted["k"], reverted["n"]) == (2, 3)
     # The one that was reverted is not looked for again; the other one is, from its last look on.
-    assert bench.act("reverts.look")["projects"][0]["commits"] == 1
+    assert bench.act("reverts.look")["told"][0]["text"].startswith("1 landed commit checked")
     git(bench.repository, "revert", "--no-edit", landed[kept])
     assert "3 of 3" in bench.desk.read("stats", "outcomes", "--look")
     assert stored(bench)[kept] == "reverted"
-    assert bench.act("reverts.look")["projects"] == []
+    assert bench.act("reverts.look")["told"] == []
 
 
 def test_commits_on_another_branch_count_once_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from navigator.actions.wire import NoConductor
 from navigator.engine.acting import request
+from navigator.engine.wire import NoConductor
 from navigator.model.states import CheckOutcome, TaskState
 from tests.journey.answers import answer, finding
 from tests.journey.room import GOOD, Room, block, text_of

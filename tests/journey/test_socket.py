@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from navigator.actions import wire
 from navigator.actions.deciding import Pinned, Reject, decided
-from navigator.actions.wire import NoConductor, NotResponding, RemoteError
 from navigator.cli.status import status
 from navigator.config.paths import StatePaths
+from navigator.engine import wire
 from navigator.engine.acting import act, request
 from navigator.engine.following import ConductorClient
 from navigator.engine.server import SocketServer
+from navigator.engine.wire import NoConductor, NotResponding, RemoteError
 from navigator.model.errors import Conflict
 from navigator.model.models import Event
 from navigator.store.database import open_writer

@@ -14,7 +14,8 @@ from navigator.actions.conducting import Conduct
 from navigator.actions.deciding import DecisionRow, Pinned, Reject, SendBack, Undo
 from navigator.actions.split import Split
 from navigator.actions.tasks import Cancel, PutAway, Retry
-from navigator.actions.wire import NoConductor
+from navigator.engine.acting import act
+from navigator.engine.wire import NoConductor
 from navigator.landing.plan import unknown_person
 from navigator.model.errors import UsageError
 from navigator.model.models import Decision, Landing
@@ -200,8 +201,8 @@ def test_settings_of_a_project(bench: SplitBench) -> None:
     # Commands for a conductor need one, and something to do.
     with bench.desk.reading() as store:
         assert "Nothing is waiting" in str(Conduct(do="review").refuse(store))
-    with pytest.raises(NoConductor, match="No conductor is running"):
-        bench.act("conduct", do="stop")
+    with pytest.raises(NoConductor, match="No conductor answers"):
+        act(bench.paths, Conduct(do="stop"))
 
 
 def test_that_nobody_can_commit_is_said_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

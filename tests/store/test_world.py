@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from navigator.actions.alone import locked_dependencies
 from navigator.actions.projects import AddProject
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths
 from navigator.config.settings import Settings
 from navigator.engine.acting import act, reading
+from navigator.engine.alone import locked_dependencies
 from navigator.model.errors import Conflict
 from navigator.store.database import open_reader, open_writer
 from navigator.store.errors import OtherWorld

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from navigator.actions.alone import act_alone
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
+from navigator.engine.alone import act_alone
 from navigator.landing.plan import unknown_person
 from navigator.model.states import DecisionKind, ProposalState, TaskState
 from navigator.sheet.marks import facts_of

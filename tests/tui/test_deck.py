@@ -14,8 +14,8 @@ from textual.message import Message
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from navigator.actions.alone import act_alone
 from navigator.config.settings import Settings
+from navigator.engine.alone import act_alone
 from navigator.model.states import DecisionKind, TaskState
 from navigator.sheet.waiting import card_seconds
 from navigator.tui.app import NavigatorApp

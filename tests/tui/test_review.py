@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 from textual.widgets import Input
 
-from navigator.actions.alone import act_alone
 from navigator.config.settings import Settings
+from navigator.engine.alone import act_alone
 from navigator.model.models import Proposal
 from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
 from navigator.store.database import open_reader, open_writer

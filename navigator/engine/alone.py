@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from navigator.actions.wire import Result
 from navigator.config.paths import StatePaths
 from navigator.config.settings import ProjectEntry
+from navigator.engine.wire import Result
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.servers import ModelServers
 from navigator.model.errors import Conflict, NavigatorError
