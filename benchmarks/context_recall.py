@@ -45,12 +45,12 @@ from pathlib import Path
 from mechanical_looker import Sight, blind, directed, path_parts
 
 from benchmarks.size import sized
-from navigator.client.tokens import load_counter
 from navigator.context.build import NEARBY_SHARE, Context, build_context, text_of
 from navigator.context.looker import Looker
 from navigator.context.pack import pack
 from navigator.context.relevance import TaskTerms, rank_files, read_task
 from navigator.context.repomap import RepoMap
+from navigator.context.tokens import load_counter
 from navigator.git.facts import read_facts
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource

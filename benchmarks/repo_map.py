@@ -24,11 +24,11 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.size import sized
-from navigator.client.tokens import load_counter
 from navigator.context.build import build_context
 from navigator.context.files import TagCache
 from navigator.context.repomap import RepoMap
 from navigator.context.tags import READ_LIMIT
+from navigator.context.tokens import load_counter
 from navigator.git.facts import read_facts
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource

@@ -25,13 +25,13 @@ from navigator.agents.acp import AgentFailed, AgentPipes, AgentUnavailable, Intr
 from navigator.agents.forwarder import CallJournal, Forwarder
 from navigator.agents.profiles import PORT, Endpoint, Launch, launch_for
 from navigator.client.client import ModelClient
-from navigator.config.guarded import write_file
 from navigator.config.paths import typed_path
 from navigator.config.settings import AgentSettings, Settings
 from navigator.git.runner import safe_path
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
 from navigator.model.text import safe_line, safe_text
+from navigator.process.guarded import write_file
 from navigator.process.runner import PIPE, Process, start
 from navigator.sandbox.binds import Bind, program_binds
 from navigator.sandbox.folders import remove

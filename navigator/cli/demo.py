@@ -55,7 +55,7 @@ def demo(
         time_scale: Factor on every simulated second; 0.02 by default.
         state: State folder. Without it: a temporary folder, which --headless removes at the end.
     """
-    from navigator.config.settings import time_scale as scale_of
+    from navigator.rehearsal.engine import time_scale as scale_of
 
     named = time_scale is not None or os.environ.get("NAVIGATOR_TIME_SCALE")
     scale = scale_of(time_scale) if named else DEFAULT_SCALE

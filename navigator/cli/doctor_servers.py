@@ -26,8 +26,8 @@ from navigator.swap.machine import HERE, Machine, There, servers_machine
 from navigator.swap.ssh import ConnectionLost
 
 if TYPE_CHECKING:
-    from navigator.client.status import ServerLook
     from navigator.setup.install import Places
+    from navigator.swap.status import ServerLook
 
 _ANSWER_SECONDS = 5.0
 

@@ -19,9 +19,9 @@ from navigator.cli.command import Commands, Note, Value, command, given
 from navigator.cli.project import targets
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
-from navigator.config.settings import time_scale as scale_of
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.states import LOOP_TASK_STATES, Severity, TaskState
+from navigator.rehearsal.engine import time_scale as scale_of
 from navigator.store.lock import read_holder
 from navigator.swap import make_strategy
 

@@ -19,13 +19,13 @@ import click
 from navigator.cli import output, session
 from navigator.cli.command import Value, command, given
 from navigator.config.paths import CONFIG_VARIABLE, STATE_VARIABLE, StatePaths, config_path
-from navigator.config.settings import time_scale as scale_of
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, utc_now
 from navigator.model.secrets import Redactor
 from navigator.model.states import TaskState
 from navigator.model.text import safe_line
 from navigator.process.runner import start
+from navigator.rehearsal.engine import time_scale as scale_of
 
 _LOG_BYTES = 4 * 1024 * 1024
 _LOG_FILES = 3

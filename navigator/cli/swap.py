@@ -23,13 +23,13 @@ from navigator.cli.session import (
 )
 from navigator.cli.status import swapping
 from navigator.config.settings import load_settings
-from navigator.config.settings import time_scale as scale_of
 from navigator.engine.following import ConductorClient
 from navigator.engine.wire import NoConductor
 from navigator.model.errors import Conflict
 from navigator.model.models import Swap, utc_now
 from navigator.model.states import LOOP_TASK_STATES, CanaryOutcome, Role
 from navigator.model.text import SIMULATED, plural
+from navigator.rehearsal.engine import time_scale as scale_of
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths

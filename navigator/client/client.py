@@ -196,21 +196,19 @@ class ModelClient:
         """
         async with self._kind_lock:
             if self._kind is None:
-                self._kind = await self._detect()
+                self._kind = await self._detect((await self._list())[1])
             return self._kind
 
-    async def models(self) -> tuple[str, ...]:
-        """The names the server answers to.
+    async def model_info(self) -> ModelInfo:
+        """What the server says it serves.
 
         Raises:
             ServingError: it cannot be asked or does not list any.
         """
-        return tuple(entry["id"] for entry in await self._listed())
-
-    async def model_info(self) -> ModelInfo:
-        """What the server says it serves; raises as `models`."""
-        kind = await self.kind()
-        listed = await self._listed()
+        status, listed = await self._list()
+        async with self._kind_lock:
+            kind = self._kind = self._kind or await self._detect(listed)
+        self._require_listed(status, listed)
         path = await self._weights_path() if kind == "sglang" else ""
         return ModelInfo(kind, tuple(entry["id"] for entry in listed), path)
 
@@ -383,7 +381,9 @@ class ModelClient:
 
     def _wrong_model(self, answered: str) -> WrongModel:
         named = safe_line(self._transport.clean(answered)[:200]) or "nothing"
-        return WrongModel(f"{self._transport.address} serves {named}, not {safe_line(self.settings.model)}.")
+        error = WrongModel(f"{self._transport.address} serves {named}, not {safe_line(self.settings.model)}.")
+        error.served = named
+        return error
 
     def _timed_out(self, assembly: Assembly, total: bool) -> ServingError:
         where = self._transport.address
@@ -414,7 +414,9 @@ class ModelClient:
             ServingError: the server cannot be asked.
         """
         if self._adapter is None and kind in ("sglang", "llamacpp"):
-            keys = keys_by_list(await self._listed(), self.settings.model)
+            status, listed = await self._list()
+            self._require_listed(status, listed)
+            keys = keys_by_list(listed, self.settings.model)
             if keys is not None:
                 self._adapter = keys
             elif kind == "llamacpp":  # another request may have found it meanwhile, and be under way with it
@@ -425,27 +427,31 @@ class ModelClient:
         self._adapter = keys_by_number((await self._ask("/lora-adapters"))[1], self.settings.model)
         return self._adapter is not None
 
-    async def _detect(self) -> ServerKind:
+    async def _list(self) -> tuple[int, list[dict[str, Any]]]:
+        """The HTTP status of `/v1/models`, and its entries.
+
+        Raises:
+            Unreachable: it cannot be asked, or is not ready.
+        """
         status, payload = await self._transport.get(f"{self._transport.api}/models", self.timeouts.probe)
         if status >= 500:
             raise NotReady(f"{self._transport.address} is not ready (HTTP {status}).", status=status)
-        listed = listed_models(payload)
+        return status, listed_models(payload)
+
+    async def _detect(self, listed: list[dict[str, Any]]) -> ServerKind:
         self._adapter = keys_by_list(listed, self.settings.model)
         by_owner = kind_by_owner(listed)
         if by_owner is not None:
             return by_owner
         return "sglang" if await self._weights_path() else "openai"
 
-    async def _listed(self) -> list[dict[str, Any]]:
-        status, payload = await self._transport.get(f"{self._transport.api}/models", self.timeouts.probe)
-        listed = listed_models(payload)
-        if status in (401, 403) or status >= 500:  # the key, or a server that loads: the address is right
+    def _require_listed(self, status: int, listed: list[dict[str, Any]]) -> None:
+        if status in (401, 403):  # the key: the address is right
             raise self._transport.failure(status, "")
         if status != 200 or not listed:
             raise BadAnswer(
                 f"{self._transport.address} does not list its models (HTTP {status}).", status=status
             )
-        return listed
 
     async def _weights_path(self) -> str:
         status, payload = await self._ask("/model_info")

@@ -147,9 +147,10 @@ class Aborted(ServingError):
 
 
 class WrongModel(ServingError):
-    """The server serves another model than the wanted one."""
+    """The server serves another model than the wanted one. `served` is what it names; "" where that is not known."""
 
     code = "wrong_model"
+    served = ""
     default_hint = "Set `model` of the role to a name that the server lists, or start the right server."
 
 

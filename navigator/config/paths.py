@@ -8,8 +8,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from navigator.config import guarded
 from navigator.model.errors import ConfigError, MissingPart
+from navigator.process import guarded
 
 CONFIG_VARIABLE = "NAVIGATOR_CONFIG"
 STATE_VARIABLE = "NAVIGATOR_STATE"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from ipaddress import ip_address
 from pathlib import Path
@@ -15,10 +14,8 @@ from navigator.config.file import rehearses, settings_table
 from navigator.config.paths import config_path, typed_path
 from navigator.config.reading import checked
 from navigator.model import patterns
-from navigator.model.errors import UsageError
 from navigator.model.states import REPORT_KINDS, Complexity, Role, TaskKind
 
-TIME_SCALE_VARIABLE = "NAVIGATOR_TIME_SCALE"
 VARIABLE_NAME = patterns.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 UNIT_NAME = patterns.compile(r"[A-Za-z0-9:_.@][A-Za-z0-9:_.@-]*\.service")
 
@@ -214,40 +211,14 @@ class SystemdSettings(Section):
     """Unit of the generator's server."""
     reviewer_unit: _Unit = "navigator-reviewer.service"
     """Unit of the reviewer's server."""
-    # The defaults of model-swap.sh. Only the time to load differs much between machines.
-    # Longest wait in seconds for another swap to end.
-    lock_seconds: ClassVar[float] = 120.0
-    # Longest wait in seconds for running requests; then they are aborted.
-    drain_seconds: ClassVar[float] = 120.0
-    # Longest wait in seconds for aborted requests to end.
-    abort_seconds: ClassVar[float] = 10.0
-    # Longest wait in seconds for `systemctl stop`; then the unit gets SIGKILL.
-    stop_seconds: ClassVar[float] = 75.0
-    # Longest wait in seconds after SIGKILL.
-    kill_seconds: ClassVar[float] = 15.0
-    # Longest wait in seconds for processes, port and GPU memory to be free.
-    release_seconds: ClassVar[float] = 60.0
-    # Longest wait in seconds for the unit to be active.
-    start_seconds: ClassVar[float] = 30.0
     load_seconds: _Seconds = 900.0
     """Longest wait in seconds for the server's first answer: weights, graphs."""
-    # Longest wait in seconds from there until `/health` answers 200: warm-up.
-    health_seconds: ClassVar[float] = 300.0
-    # Longest wait in seconds for the model's name and one token.
-    verify_seconds: ClassVar[float] = 60.0
 
     @model_validator(mode="after")
     def _units_differ(self) -> Self:
         if self.generator_unit == self.reviewer_unit:
             raise ValueError("generator_unit and reviewer_unit must be two units")
         return self
-
-    @property
-    def longest(self) -> float:
-        """Seconds after which a swap and its way back have ended, whatever happened."""
-        there = self.drain_seconds + 2 * self.abort_seconds + 2 * (self.stop_seconds + self.kill_seconds)
-        starting = self.start_seconds + self.load_seconds + self.health_seconds + self.verify_seconds
-        return self.lock_seconds + 2 * (there + 2 * (self.release_seconds + starting)) + 120.0
 
 
 class CommandSettings(Section):
@@ -532,25 +503,3 @@ def _described(table: Section) -> dict[str, Any]:
         origin = "file" if key in table.model_fields_set else "default"
         shown[key] = _described(inner) if isinstance(inner, Section) else {"value": value, "from": origin}
     return shown
-
-
-def time_scale(flag: float | None) -> float:
-    """The factor on every simulated duration: the flag, else `NAVIGATOR_TIME_SCALE`, else 1.
-
-    Raises:
-        UsageError: not a finite number of at least 0.
-    """
-    named = os.environ.get(TIME_SCALE_VARIABLE, "")
-    where = "--time-scale" if flag is not None else TIME_SCALE_VARIABLE
-    if flag is None and not named:
-        return 1.0
-    try:
-        value = float(named) if flag is None else flag
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value) or value < 0:
-        shown = named if flag is None else flag
-        raise UsageError(
-            f"{where} is {shown!r}.", hint="It must be a number of at least 0, for example 0.01."
-        )
-    return value

@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Proposal, Swap, utc_now
 from navigator.model.records import ModelCall
 from navigator.model.states import Role, TaskState, Verdict
-from navigator.model.timing import StepTimes, read_timing
+from navigator.model.timing import StepTimes
 
 
 class SessionSummary:
@@ -118,3 +120,11 @@ def _verdicts(proposals: Iterable[Proposal]) -> dict[str, int]:
         "revise": counts[Verdict.REVISE],
         "unreviewed": counts[Verdict.UNREVIEWED],
     }
+
+
+def read_timing(value: object) -> StepTimes | None:
+    """The estimate that a server describes; None when the description is not one."""
+    try:
+        return TypeAdapter(StepTimes).validate_python(value)
+    except ValidationError:
+        return None

@@ -13,10 +13,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from navigator.config.guarded import read_file
 from navigator.config.paths import typed_path
 from navigator.git.runner import Git
 from navigator.model.errors import NavigatorError
+from navigator.process.guarded import read_file
 
 if TYPE_CHECKING:
     from navigator.model.models import Project

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
-from navigator.config.guarded import NotPlain, holding, kind_of, read_file, write_file
 from navigator.git.facts import HOOK_MARK, LARGEST_HOOK, RepoFacts, own_settings
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
+from navigator.process.guarded import NotPlain, holding, kind_of, read_file, write_file
 
 NAME = "post-commit"
 _COMMIT = patterns.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from navigator.config.guarded import NotPlain, holding
 from navigator.git.diffs import path_bytes
 from navigator.git.facts import RepoFacts, RepositoryError, own_settings
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import Git, GitError, Person
 from navigator.git.scope import is_secret
+from navigator.process.guarded import NotPlain, holding
 
 # What a checkout holds that HEAD does not, read without running anything that the repository names.
 

@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
-from navigator.config.guarded import NotPlain, read_file
 from navigator.git.diffs import path_text
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import TreeEntry
 from navigator.git.scope import IGNORE_FILE, ignore_rules, in_scope, is_secret
 from navigator.model.models import Project
 from navigator.model.secrets import MOST_VALUES, Redactor, values_in
+from navigator.process.guarded import NotPlain, read_file
 
 _FILE_MODES = frozenset({"100644", "100755"})
 _MAX_HITS = 8 * 1024 * 1024

@@ -27,8 +27,8 @@ from navigator.model.states import Role
 from navigator.schedule.swap_rule import CHECKS_AT_ONCE
 
 if TYPE_CHECKING:
-    from navigator.client.tokens import TokenCounter
     from navigator.context.repomap import RepoMap
+    from navigator.context.tokens import TokenCounter
     from navigator.git.source import TreeSource
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Store, Transaction
@@ -98,7 +98,7 @@ class Prompting:
 
     def counter_for(self, role: Role = Role.GENERATOR) -> TokenCounter:
         """Counts tokens as `role`'s model does, or estimates and says so; where it names no tokenizer, as the generator does."""
-        from navigator.client.tokens import load_counter
+        from navigator.context.tokens import load_counter
 
         folder = self.settings.server(role).tokenizer or self.settings.generator.tokenizer
         if folder not in self._counters:

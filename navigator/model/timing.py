@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field
 
 EXPERTS = 256
 CHOSEN = 8
@@ -59,11 +59,3 @@ class StepTimes:
     def read_seconds(self, tokens: int) -> float:
         """Seconds to read `tokens` of a prompt that no cache holds."""
         return tokens / self.prefill
-
-
-def read_timing(value: object) -> StepTimes | None:
-    """The estimate that a server describes; None when the description is not one."""
-    try:
-        return TypeAdapter(StepTimes).validate_python(value)
-    except ValidationError:
-        return None

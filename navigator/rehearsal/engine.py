@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
+import os
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field
 
+from navigator.model.errors import UsageError
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes
 
+TIME_SCALE_VARIABLE = "NAVIGATOR_TIME_SCALE"
 PAGE_TOKENS = 64
 
 SHORTEST_WAIT = 0.002
@@ -309,6 +313,28 @@ class Pace:
             "characters_per_token": CHARACTERS_PER_TOKEN,
             "note": NOTE,
         }
+
+
+def time_scale(flag: float | None) -> float:
+    """The factor on every simulated duration: the flag, else `NAVIGATOR_TIME_SCALE`, else 1.
+
+    Raises:
+        UsageError: not a finite number of at least 0.
+    """
+    named = os.environ.get(TIME_SCALE_VARIABLE, "")
+    where = "--time-scale" if flag is not None else TIME_SCALE_VARIABLE
+    if flag is None and not named:
+        return 1.0
+    try:
+        value = float(named) if flag is None else flag
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value < 0:
+        shown = named if flag is None else flag
+        raise UsageError(
+            f"{where} is {shown!r}.", hint="It must be a number of at least 0, for example 0.01."
+        )
+    return value
 
 
 def pace_of(role: Role, scale: float) -> Pace:

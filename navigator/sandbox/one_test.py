@@ -16,7 +16,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from navigator.config.guarded import NotPlain, read_file, walk, write_file
 from navigator.git.private import PrivateRepo
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
@@ -25,6 +24,7 @@ from navigator.model.secrets import Redactor
 from navigator.model.states import CheckOutcome
 from navigator.model.text import safe_line, safe_text
 from navigator.process.bounded import WorkerLost, run_bounded
+from navigator.process.guarded import NotPlain, read_file, walk, write_file
 from navigator.sandbox import reporter
 from navigator.sandbox.probe import Sandbox
 from navigator.sandbox.spec import SandboxSpec, may_stand_at

@@ -12,11 +12,11 @@ from navigator.model.errors import MissingPart, NavigatorError
 from navigator.model.states import Role
 
 if TYPE_CHECKING:
-    from navigator.client.status import ServerLook
     from navigator.config.paths import StatePaths
     from navigator.config.settings import Settings
     from navigator.swap.base import SwapStrategy
     from navigator.swap.failures import InFlight
+    from navigator.swap.status import ServerLook
 
 
 def strategy_names() -> tuple[str, ...]:
@@ -65,7 +65,7 @@ def look_at_servers(settings: Settings, paths: StatePaths) -> tuple[ServerLook, 
 
 async def looks(settings: Settings, paths: StatePaths) -> tuple[ServerLook, ...]:
     """As `look_at_servers`, from a running event loop."""
-    from navigator.client.status import ServerLook, failed_look, look_at
+    from navigator.swap.status import ServerLook, failed_look, look_at
 
     strategy = None
     if settings.swap.strategy is not None:

@@ -16,13 +16,13 @@ from typing import ClassVar, Literal
 from navigator.client.body import Timeouts
 from navigator.client.client import ModelClient
 from navigator.client.errors import NoAnswer, NotReady, ServingError, Unreachable, WrongModel
-from navigator.client.status import ServerLook, look_at
 from navigator.config.paths import StatePaths
 from navigator.config.settings import ServerSettings, Settings
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.models import SwapPhase
 from navigator.model.states import Role
 from navigator.swap.failures import Failure, InFlight, drain, failure_of
+from navigator.swap.status import ServerLook, look_at
 
 DRAIN_SECONDS = 120.0
 """Longest wait for running requests, as in model-swap.sh; most answers are over by then, and what is aborted is asked again."""

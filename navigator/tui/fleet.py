@@ -12,13 +12,13 @@ from textual import work
 from textual.app import ComposeResult
 
 from navigator.actions.conducting import Conduct
-from navigator.client.status import ServerLook
 from navigator.figures.cost import swap_table
 from navigator.figures.swaps import usual_swap
 from navigator.model.models import Swap
 from navigator.model.states import Role
 from navigator.model.text import plural
 from navigator.swap import look_at_servers
+from navigator.swap.status import ServerLook
 from navigator.tui.base import begin
 from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress, meanwhile, swap_bar
 from navigator.tui.dialogs import ConfirmDialog

@@ -54,12 +54,12 @@ async def test_requests_cancelled_at_any_moment_leave_room_for_the_next(connect)
 
     async with serving(listed) as server, connect(server.url, max_inflight=1) as client:
         for steps in [*range(20)] * 10:  # of the event loop; a connection is opened within them
-            asking = asyncio.create_task(client.models())
+            asking = asyncio.create_task(client.model_info())
             for _ in range(steps):
                 await asyncio.sleep(0)
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
-        assert await client.models() == ("org/model",)
+        assert (await client.model_info()).names == ("org/model",)
 
 
 async def test_a_whole_answer_with_usage_and_progress(ask) -> None:

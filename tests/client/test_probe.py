@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from navigator.client.body import Load
-from navigator.client.errors import BadAnswer, Overloaded, Refused, ServingError, Unreachable, WrongModel
+from navigator.client.errors import BadAnswer, NotReady, Refused, ServingError, Unreachable, WrongModel
 from tests.client.conftest import question
 from tests.client.scripted import Request, Wire, answer, models, refuse, routes, serving
 
@@ -97,7 +97,7 @@ async def test_the_wanted_model_is_not_served(connect) -> None:
         *((200, nothing, BadAnswer, "") for nothing in ({}, [], {"data": []}, {"data": [{"id": 1}]})),
         (401, {}, Refused, "api_key_env"),
         (403, {}, Refused, "api_key_env"),
-        (503, {}, Overloaded, ""),
+        (503, {}, NotReady, ""),
     ],
 )
 async def test_a_list_that_lists_nothing_or_is_withheld_says_why(
@@ -106,7 +106,7 @@ async def test_a_list_that_lists_nothing_or_is_withheld_says_why(
     script = routes(answer("x"), models=refuse(status, listed))
     async with serving(script) as server, connect(server.url) as client:
         with pytest.raises(error) as caught:
-            await client.models()
+            await client.model_info()
     assert hint in caught.value.hint
 
 

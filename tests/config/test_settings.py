@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from navigator.config.file import settings_rehearse
-from navigator.config.settings import Settings, SystemdSettings, describe, load_settings, time_scale
-from navigator.model.errors import ConfigError, UsageError
+from navigator.config.settings import Settings, SystemdSettings, describe, load_settings
+from navigator.model.errors import ConfigError
 from navigator.model.states import Complexity, Role, TaskKind
 
 
@@ -180,20 +180,3 @@ def test_describe_says_where_each_value_came_from(tmp_path: Path) -> None:
     assert shown["swap"]["systemd"]["load_seconds"] == {"value": 60.0, "from": "file"}
     assert shown["swap"]["systemd"]["scope"] == {"value": "user", "from": "default"}
     assert describe(Settings())["file"] is None
-
-
-def test_time_scale(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NAVIGATOR_TIME_SCALE", raising=False)
-    assert time_scale(None) == 1.0
-    monkeypatch.setenv("NAVIGATOR_TIME_SCALE", "0.25")
-    assert time_scale(None) == 0.25
-    assert time_scale(0.0) == 0.0
-
-
-@pytest.mark.parametrize("named", ["fast", "-1", "nan", "inf", "1,5"])
-def test_a_time_scale_that_is_none(monkeypatch: pytest.MonkeyPatch, named: str) -> None:
-    monkeypatch.setenv("NAVIGATOR_TIME_SCALE", named)
-    with pytest.raises(UsageError, match="NAVIGATOR_TIME_SCALE"):
-        time_scale(None)
-    with pytest.raises(UsageError, match="--time-scale"):
-        time_scale(-0.5)

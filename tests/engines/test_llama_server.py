@@ -14,7 +14,7 @@ import pytest
 from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.client.errors import CutByLength, Refused
-from navigator.client.tokens import load_counter
+from navigator.context.tokens import load_counter
 from navigator.engine.swapping import _answers
 from navigator.figures.canary import judge
 from navigator.journey.reviewing.answer import read_review, review_schema, said_by

@@ -6,9 +6,11 @@ from dataclasses import asdict
 
 import pytest
 
+from navigator.engine.summary import read_timing
+from navigator.model.errors import UsageError
 from navigator.model.states import Role
-from navigator.model.timing import distinct_experts, read_timing
-from navigator.rehearsal.engine import pace_of
+from navigator.model.timing import distinct_experts
+from navigator.rehearsal.engine import pace_of, time_scale
 
 ROLES = [Role.GENERATOR, Role.REVIEWER]
 
@@ -44,3 +46,20 @@ def test_a_step_is_fixed_experts_and_cache(role: Role) -> None:
     for streams in (1, 2, 4, 8):
         step = fixed + mid.expert_share * distinct_experts(streams) / 8 + streams * mid.kv_share
         assert mid.step_seconds(streams) == pytest.approx(step / mid.decode)
+
+
+def test_time_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NAVIGATOR_TIME_SCALE", raising=False)
+    assert time_scale(None) == 1.0
+    monkeypatch.setenv("NAVIGATOR_TIME_SCALE", "0.25")
+    assert time_scale(None) == 0.25
+    assert time_scale(0.0) == 0.0
+
+
+@pytest.mark.parametrize("named", ["fast", "-1", "nan", "inf", "1,5"])
+def test_a_time_scale_that_is_none(monkeypatch: pytest.MonkeyPatch, named: str) -> None:
+    monkeypatch.setenv("NAVIGATOR_TIME_SCALE", named)
+    with pytest.raises(UsageError, match="NAVIGATOR_TIME_SCALE"):
+        time_scale(None)
+    with pytest.raises(UsageError, match="--time-scale"):
+        time_scale(-0.5)

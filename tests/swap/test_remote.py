@@ -68,7 +68,7 @@ async def test_there_and_back_through_ssh(desk: Desk, box: SshServer) -> None:
         assert strategy.outage == ""
     with pytest.raises(ServingError):  # the tunnel went with the strategy
         async with ModelClient(strategy.server(Role.REVIEWER)) as client:
-            await client.models()
+            await client.model_info()
 
 
 async def test_a_machine_that_stays_away_is_a_failed_swap_with_a_name(

@@ -12,12 +12,12 @@ import pytest
 from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.client.errors import ServingError
-from navigator.config.settings import Settings, SystemdSettings
+from navigator.config.settings import Settings
 from navigator.model.errors import MissingPart
 from navigator.model.states import Role
 from navigator.model.text import is_unsafe
 from navigator.swap.base import PhaseEvent
-from navigator.swap.strategies.systemd import SystemdStrategy
+from navigator.swap.strategies.systemd import DEADLINES, SystemdStrategy
 from tests.client.machines import ended, quiet, two_roles
 from tests.swap.desk import MODELS, UNITS, Desk, scripts_of, wait_for
 
@@ -117,7 +117,7 @@ async def test_a_failure_goes_back_and_has_a_class(desk: Desk) -> None:
 
 
 async def test_deadlines_are_told_to_the_script(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SystemdSettings, "health_seconds", 0.5)
+    monkeypatch.setitem(DEADLINES, "health", 0.5)
     desk.serve("reviewer", "--sick")
     result = await strategy_for(desk).swap(Role.REVIEWER, quiet)
     assert (result.outcome, result.failure) == ("failed", "timeout")
@@ -144,8 +144,8 @@ async def test_a_call_that_outlasts_the_drain_comes_back_to_its_caller(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Aborted by its id, so that the caller gets a typed error and makes it again; nobody else's request is named."""
-    monkeypatch.setattr(SystemdSettings, "abort_seconds", 5.0)
-    monkeypatch.setattr(SystemdSettings, "drain_seconds", 0.5)
+    monkeypatch.setitem(DEADLINES, "abort", 5.0)
+    monkeypatch.setitem(DEADLINES, "drain", 0.5)
     settings = settings_for(desk)
     async with ModelClient(settings.generator) as client:
         strategy = strategy_for(desk, settings, in_flight=lambda: client.in_flight)

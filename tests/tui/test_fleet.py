@@ -14,12 +14,12 @@ from typing import Any, cast
 import pytest
 from textual.pilot import Pilot
 
-from navigator.client.status import ServerLook
 from navigator.config.paths import StatePaths
 from navigator.config.settings import GeneratorSettings, ReviewerSettings, Settings, SwapSettings
 from navigator.model.models import Swap
 from navigator.model.states import Role
 from navigator.swap import look_at_servers
+from navigator.swap.status import ServerLook
 from navigator.tui.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.dialogs import ConfirmDialog
 from navigator.tui.fleet import (

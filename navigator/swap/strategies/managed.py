@@ -17,12 +17,12 @@ from navigator.client.assemble import RetryPolicy
 from navigator.client.body import ChatRequest, Timeouts, same_model
 from navigator.client.client import ModelClient
 from navigator.client.errors import CutByLength, NotReady, ServingError
-from navigator.client.status import ServerLook
 from navigator.client.transport import Transport
 from navigator.model.errors import MissingPart
 from navigator.model.states import Role
 from navigator.swap.base import LOAD_SECONDS, PhaseLog, SwapStrategy
 from navigator.swap.failures import SwapFailed
+from navigator.swap.status import ServerLook
 
 Software = Literal["ollama", "llama-swap", "llama.cpp"]
 _ASKED: dict[Software, str] = {"ollama": "/api/ps", "llama-swap": "/running", "llama.cpp": "/v1/models"}

@@ -18,7 +18,6 @@ import navigator
 from navigator.client.body import Timeouts
 from navigator.client.client import ModelClient
 from navigator.client.errors import Unreachable
-from navigator.client.status import ServerLook, look_at
 from navigator.config.paths import write_private
 from navigator.config.settings import ServerSettings, Settings
 from navigator.model.json_text import read_json
@@ -27,6 +26,7 @@ from navigator.model.text import safe_line
 from navigator.process.runner import Process, start
 from navigator.swap.base import PhaseLog, Setup, Sighting, SwapStrategy
 from navigator.swap.failures import SwapFailed, until
+from navigator.swap.status import ServerLook, look_at
 
 MODULE_VARIABLE = "NAVIGATOR_REHEARSAL"
 """Names another module to start in place of `navigator.rehearsal`, which only plays the sample tasks. For tests."""

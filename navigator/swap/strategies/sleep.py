@@ -13,8 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from navigator.client.client import ModelClient
-from navigator.client.status import ServerLook
-from navigator.client.status import State as LookState
 from navigator.config.settings import Settings
 from navigator.model.errors import ConfigError, NavigatorError
 from navigator.model.states import Role
@@ -22,6 +20,8 @@ from navigator.swap.base import OTHER, ROLES, PhaseLog, Report, Setup, Sighting,
 from navigator.swap.failures import InFlight, SwapFailed, failure_of, until
 from navigator.swap.gpu import free_mib, is_local, wait_for_memory
 from navigator.swap.sleepers import RELEASE_SECONDS, WAKE_SECONDS, Ledger, Sleeper, State, sleeper_for
+from navigator.swap.status import ServerLook
+from navigator.swap.status import State as LookState
 
 _Sleepers = dict[Role, Sleeper | None]
 

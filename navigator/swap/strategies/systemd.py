@@ -15,7 +15,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from navigator.client.status import ServerLook
 from navigator.config.paths import resource_dir
 from navigator.config.settings import Settings
 from navigator.model.errors import ConfigError, MissingPart, NavigatorError
@@ -35,10 +34,10 @@ from navigator.swap.base import (
 from navigator.swap.failures import InFlight, hint_for
 from navigator.swap.lines import ScriptLog, failure_class
 from navigator.swap.ssh import ConnectionLost, SshConnection
+from navigator.swap.status import ServerLook
 
 _SCRIPT = "model-swap.sh"
 _NEEDED = ("bash", "systemctl", "curl", "flock", "timeout")
-_DEADLINES = ("lock", "drain", "abort", "stop", "kill", "release", "start", "load", "health", "verify")
 _RUNS = ("active", "activating", "reloading", "deactivating")
 _OUTCOMES: dict[int, SwapOutcome] = {0: "done", 1: "went_back", 4: "failed"}
 _LOCK_HELD = 5
@@ -50,6 +49,19 @@ _NO_BUS = {
     '"sleep", "command", "managed".',
 }
 
+
+DEADLINES = {
+    "lock": 120.0,  # another swap ends
+    "drain": 120.0,  # running requests end; then they are aborted
+    "abort": 10.0,  # aborted requests end
+    "stop": 75.0,  # `systemctl stop`; then the unit gets SIGKILL
+    "kill": 15.0,  # the process ends after SIGKILL
+    "release": 60.0,  # processes, port and GPU memory are free
+    "start": 30.0,  # the unit is active
+    "health": 300.0,  # from the server's first answer until `/health` answers 200: warm-up
+    "verify": 60.0,  # the model's name, and one token
+}
+"""Longest waits in seconds, the defaults of model-swap.sh. That for loading differs much between machines: it is a setting."""
 
 SCRIPT_THERE = ".local/share/navigator/model-swap.sh"
 """Where `navigator swap install --host` puts the script, below the other machine's home."""
@@ -260,10 +272,18 @@ class SystemdStrategy(SwapStrategy):
         finally:
             await self._there.release()
 
+    @property
+    def _longest(self) -> float:
+        """Seconds after which a swap and its way back have ended, whatever happened."""
+        most = DEADLINES
+        there = most["drain"] + 2 * most["abort"] + 2 * (most["stop"] + most["kill"])
+        starting = most["start"] + self._own.load_seconds + most["health"] + most["verify"]
+        return most["lock"] + 2 * (there + 2 * (most["release"] + starting)) + 120.0
+
     async def _to_its_end(self, to: Role, log: PhaseLog) -> tuple[Ended, ScriptLog]:
         """Run the script until it says how it ended, again after each lost connection."""
         words = (*self._script, f"--{self._own.scope}", to.value)
-        deadline = time.monotonic() + self._own.longest
+        deadline = time.monotonic() + self._longest
         was_cut = False
         while True:
             script = ScriptLog(log)
@@ -271,7 +291,7 @@ class SystemdStrategy(SwapStrategy):
             try:
                 ended = await self._run(words, left, script.feed)
             except TimeoutError:
-                ended = Ended(-1, err=f"it did not end within {self._own.longest:g} s".encode())
+                ended = Ended(-1, err=f"it did not end within {self._longest:g} s".encode())
             except ConnectionLost as error:
                 script.cut(f"connection_lost {error.message}")
                 await self._renewed(error)
@@ -355,8 +375,8 @@ class SystemdStrategy(SwapStrategy):
 
     def _told(self) -> dict[str, str]:
         """Navigator's settings as the script's variables. Keys are passed in its environment, never on its command line."""
-        own = self._settings.swap.systemd
-        told = {f"{name.upper()}_SECONDS": f"{getattr(own, f'{name}_seconds'):.3f}" for name in _DEADLINES}
+        waits = DEADLINES | {"load": self._own.load_seconds}
+        told = {f"{name.upper()}_SECONDS": f"{seconds:.3f}" for name, seconds in waits.items()}
         told["RIDS"] = " ".join(self._in_flight())
         for role in ROLES:
             server, prefix = self.server(role), role.value.upper()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.config.guarded import NotPlain, kind_of, read_file, walk, write_file
+from navigator.process.guarded import NotPlain, kind_of, read_file, walk, write_file
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from navigator.client.tokens import BpeCounter, UnsupportedTokenizer, load_counter
+from navigator.context.tokens import BpeCounter, UnsupportedTokenizer, load_counter
 from navigator.model.errors import ConfigError
 
-FILE = Path(__file__).parent / "data" / "tokenizer" / "tokenizer.json"
+FILE = Path(__file__).parents[1] / "client" / "data" / "tokenizer" / "tokenizer.json"
 SPEC = json.loads(FILE.read_text("utf-8"))
 ROOT = Path(__file__).parents[2]
 
@@ -148,7 +148,7 @@ class Refused(socket.socket):
     def __init__(self, *a, **k): raise AssertionError("a socket")
 socket.socket = Refused
 socket.create_connection = socket.getaddrinfo = None
-from navigator.client.tokens import load_counter
+from navigator.context.tokens import load_counter
 assert load_counter({str(FILE.parent)!r}).count("def f(): pass") > 1
 import sys
 assert "requests" not in sys.modules

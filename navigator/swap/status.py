@@ -104,7 +104,7 @@ async def _ask_server(server: ServerSettings, blank: ServerLook) -> ServerLook:
         try:
             info = await client.require_model()
         except WrongModel as error:
-            return replace(failed_look(blank, error), served=", ".join((await client.models())[:3]))
+            return replace(failed_look(blank, error), served=error.served)
         look = replace(
             blank, state="ready", served=", ".join(info.names[:3]), seconds=time.monotonic() - began
         )
