@@ -328,7 +328,7 @@ def backtest(
         since: Only fixes since this day, e.g. 2026-11-03, or the last 7d, 8w.
         limit: Bugs per project at most; 40 if not given.
     """
-    from navigator.exam.backtest import document
+    from navigator.figures.caught import backtest_document
 
     moment = datetime.fromisoformat(since_utc(since)).timestamp() if since else 0
     made = prepared({"projects": projects, "limit": limit, "past": True, "since": max(0, int(moment))})
@@ -344,7 +344,7 @@ def backtest(
             _history(one)
         _result(found, reviewer, len(items))
 
-    output.show({"projects": made} | document(found, reviewer), text)
+    output.show({"projects": made} | backtest_document(found, reviewer), text)
 
 
 def _history(one: PreparedProject) -> None:
@@ -363,7 +363,7 @@ def _history(one: PreparedProject) -> None:
 
 
 def _result(found: Backtest, reviewer: str, items: int) -> None:
-    from navigator.exam.backtest import by_size, how_sure, worth_reading
+    from navigator.figures.caught import by_size, examined_commit, how_sure, worth_reading
     from navigator.figures.page import share_table
 
     output.say()
@@ -379,5 +379,5 @@ def _result(found: Backtest, reviewer: str, items: int) -> None:
         for case in cases:
             item = case.item
             fix = f"{item.evidence['fix'][:12]} {item.evidence['fix_subject']}"
-            output.prose(f"{title}: {item.origin.rpartition(':')[2][:12]} {item.title}")
+            output.prose(f"{title}: {examined_commit(item)[:12]} {item.title}")
             output.prose(f"{item.path}:{item.line}, fixed by {fix}", "  ")

@@ -9,17 +9,15 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from navigator.exam.blame import Blame, Blamed, brought_by, mechanical, repairs
 from navigator.exam.candidates import OutOfTime, kind_of, words_of_commit
-from navigator.exam.history import Commit, Rejected, named_faulty, read_history, why_withheld
+from navigator.exam.history import Commit, named_faulty, read_history, why_withheld
 from navigator.exam.items import head_of, keep_items, make_item, own_items, prepared, tell_progress
-from navigator.exam.making import Maker, maker_of
-from navigator.figures.exam import Backtest, Case, caught_of, size_words
-from navigator.figures.intervals import Share
-from navigator.figures.reviewer import backtest_words
+from navigator.exam.making import maker_of
+from navigator.figures.caught import examined_commit
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import GitError
 from navigator.journey.dependencies import Dependencies
@@ -159,11 +157,15 @@ async def _keep_pairs(deps: Dependencies, project: Project, history: _History, l
     mine = own_items(deps.reader, project, PAST)
     with deps.store.transaction() as tx:
         for item in mine:
-            if item.source is ExamSource.INNOCENT and _commit_of(item) in history.guilty:
+            if item.source is ExamSource.INNOCENT and examined_commit(item) in history.guilty:
                 tx.retire_exam_item(item.id, "a fix leads to it")
-    known = {_commit_of(item) for item in mine if item.faulty}
-    barred = {*history.guilty, *mechanical(history.commits), *map(_commit_of, mine)}
-    proving = await _Proving.begin(deps, project)
+    known = {examined_commit(item) for item in mine if item.faulty}
+    barred = {*history.guilty, *mechanical(history.commits), *map(examined_commit, mine)}
+    maker, ended = None, ""
+    try:
+        maker = await maker_of(deps, project, _PROOF_SECONDS)
+    except NavigatorError as error:
+        ended = error.message
     kept = len(known)
     for bug in history.bugs:
         if bug.commit.sha in known:
@@ -171,6 +173,10 @@ async def _keep_pairs(deps: Dependencies, project: Project, history: _History, l
             continue
         if kept >= limit:
             continue
+        try:
+            proof = await maker.proof(bug.fix) if maker else ended
+        except OutOfTime:
+            proof = ended = "the time for test runs is used up"
         beside = neighbour(bug.commit, bug.fix, history.commits, barred)
         facts = {
             "fix": bug.fix.sha,
@@ -178,7 +184,7 @@ async def _keep_pairs(deps: Dependencies, project: Project, history: _History, l
             "share": round(bug.blamed.share, 3),
             "lines": bug.blamed.lines,
             "places": [[path, line, line] for path, line in sorted(bug.blamed.places)],
-            "proof": await proving.of(bug.fix),
+            "proof": proof,
         }
         pair = await deps.repositories.locked(
             project.id, _pair, deps.redact, project, history.private, bug.commit, facts, beside
@@ -186,7 +192,7 @@ async def _keep_pairs(deps: Dependencies, project: Project, history: _History, l
         if not pair:
             left["a model may not be shown the commit"] += 1
             continue
-        barred |= set(map(_commit_of, pair))
+        barred |= set(map(examined_commit, pair))
         await keep_items(deps, project, history.private, pair)
         kept += 1
         tell_progress(deps, project, f"bug {kept} of {limit}: {bug.commit.sha[:12]} {bug.commit.subject}")
@@ -200,13 +206,9 @@ async def _keep_pairs(deps: Dependencies, project: Project, history: _History, l
     return PreparedProject(
         project=project.name,
         sources={ExamSource.SHIPPED.value: count},
-        runs=proving.maker.trials.runs if proving.maker else 0,
-        ended=proving.said,
+        runs=maker.trials.runs if maker else 0,
+        ended=ended,
     )
-
-
-def _commit_of(item: ExamItem) -> str:
-    return item.origin.split(":")[2]
 
 
 def _pair(
@@ -254,115 +256,3 @@ def _item(
         line=line,
         end_line=line,
     )
-
-
-@dataclass
-class _Proving:
-    """Takes fixes back on today's code and runs the tests, as long as there is time for it; `said`: why it does not, or ended."""
-
-    maker: Maker | None = None
-    said: str = ""
-
-    @classmethod
-    async def begin(cls, deps: Dependencies, project: Project) -> _Proving:
-        try:
-            return cls(await maker_of(deps, project, _PROOF_SECONDS))
-        except NavigatorError as error:
-            return cls(said=error.message)
-
-    async def of(self, fix: Commit) -> str:
-        """`FAILING` where a test of today fails without the fix, else in words why that is not known."""
-        if self.maker is None:
-            return self.said
-        held = self.maker.held(ExamSource.REVERSED_FIX, fix.sha)
-        if held is not None:
-            return FAILING if held.kept else held.reason
-        try:
-            await self.maker.trials.failing(await self.maker.take_back(fix), self.maker.passed)
-        except Rejected as error:
-            return str(error)
-        except OutOfTime:
-            self.said = "the time for test runs is used up"
-            return self.said
-        return FAILING
-
-
-FAILING = "failing"
-"""The proof of a fix without which a test of today fails."""
-
-
-_SIZES = (0, 10, 50, 150)
-
-
-def by_size(found: Backtest) -> list[tuple[str, Share]]:
-    """The share caught by changed lines of the commit; sizes that none has are left out."""
-    sized: dict[int, list[Case]] = {}
-    for case in found.bugs:
-        sized.setdefault(max(one for one in _SIZES if one <= case.item.changed_lines), []).append(case)
-    return [(size_words(least), caught_of(sized[least])) for least in sorted(sized)]
-
-
-def by_chance(found: Backtest) -> float:
-    """How many bugs would be caught if each commit's findings were at random lines of its change."""
-    return sum(
-        1
-        - (1 - min(1.0, len(case.item.evidence["places"]) / max(1, case.item.changed_lines)))
-        ** case.asked_for
-        for case in found.bugs
-    )
-
-
-def proved(case: Case) -> bool:
-    """Whether a test of today fails without the fix."""
-    return bool(case.item.evidence.get("proof") == FAILING)
-
-
-def how_sure(found: Backtest) -> str:
-    """How sure it is that these were the bugs, and what is not seen, in words."""
-    alone = sum(case.item.evidence["share"] == 1 for case in found.bugs)
-    unread = f"{found.unread} answers could not be read. " if found.unread else ""
-    return (
-        f"{unread}As many findings at random lines would catch {by_chance(found):.1f}. Without {sum(map(proved, found.bugs))} of "
-        f"these {len(found.bugs)} fixes a test of today fails; {alone} lead to one commit alone. About one in four commits is "
-        "not where the bug came from, so more may have been caught; bugs whose fixes only add lines are not seen. "
-        "A model that was trained on this repository may know these fixes."
-    )
-
-
-def worth_reading(found: Backtest, most: int = 3) -> tuple[list[Case], list[Case]]:
-    """The best cases, caught in the largest changes, and the worst: missed, the surest bugs and the smallest changes first."""
-    best = sorted(
-        (case for case in found.bugs if case.answer.named), key=lambda case: -case.item.changed_lines
-    )
-    worst = sorted(
-        (case for case in found.bugs if not case.answer.named),
-        key=lambda case: (not proved(case), -case.item.evidence["share"], case.item.changed_lines),
-    )
-    return best[:most], worst[:most]
-
-
-def document(found: Backtest, reviewer: str) -> dict[str, Any]:
-    """The result as JSON."""
-    each = found.alarms_each
-    return {
-        "reviewer": reviewer,
-        "sentence": backtest_words(found),
-        "caught": found.caught.document(),
-        "flagged": found.flagged.document(),
-        "false_alarms_each": asdict(each) if each else None,
-        "by_chance": round(by_chance(found), 2),
-        "unreviewed": found.unread,
-        "by_size": [{"changed_lines": name} | one.document() for name, one in by_size(found)],
-        "bugs": [
-            {
-                "commit": _commit_of(case.item),
-                "title": case.item.title,
-                "changed_lines": case.item.changed_lines,
-                "caught": case.answer.named,
-                "verdict": case.answer.verdict,
-                "findings": case.asked_for,
-            }
-            | case.item.evidence
-            for case in found.bugs
-        ],
-    }

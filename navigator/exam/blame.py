@@ -103,17 +103,12 @@ def _ignored(private: PrivateRepo, head: str) -> frozenset[str]:
     return frozenset(line.strip() for line in lines if _SHA.fullmatch(line.strip()))
 
 
-def repairs(commits: Iterable[Commit], since: int = 0) -> list[Commit]:
-    """The commits that mend a bug by what they say of themselves, newest first.
-
-    Args:
-        since: seconds since 1970; older fixes are left out.
-    """
+def repairs(commits: Iterable[Commit]) -> list[Commit]:
+    """The commits that mend a bug by what they say of themselves, newest first."""
     return [
         commit
         for commit in commits
-        if commit.when >= since
-        and commit.code
+        if commit.code
         and commit.code_lines <= _FIX_LINES
         and len(commit.code) <= _FIX_FILES
         and not commit.routine

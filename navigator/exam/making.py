@@ -20,6 +20,7 @@ from navigator.exam.history import (
     why_withheld,
 )
 from navigator.exam.items import head_of, keep_items, make_item, own_items, prepared, tell_progress
+from navigator.figures.caught import FAILING, examined_commit
 from navigator.git.private import PrivateRepo
 from navigator.journey.checking import baseline_of
 from navigator.journey.dependencies import Dependencies
@@ -70,7 +71,7 @@ class Maker:
     def used(self) -> set[str]:
         """The changes that are items already."""
         items = own_items(self.deps.reader, self.project, OWN, retired=True)
-        return {item.origin.split(":")[2] for item in items}
+        return set(map(examined_commit, items))
 
     async def attempt(self, commit: Commit) -> str:
         """Try one fix, and store what came of it with its items; returns why none came.
@@ -129,6 +130,21 @@ class Maker:
             return tree
 
         return await self.deps.repositories.locked(self.project.id, take)
+
+    async def proof(self, fix: Commit) -> str:
+        """`FAILING` where a test of today fails without a fix, else in words why that is not known.
+
+        Raises:
+            OutOfTime: the bound on test runs is reached.
+        """
+        held = self.held(ExamSource.REVERSED_FIX, fix.sha)
+        if held is not None:
+            return FAILING if held.kept else held.reason
+        try:
+            await self.trials.failing(await self.take_back(fix), self.passed)
+        except Rejected as error:
+            return str(error)
+        return FAILING
 
     async def _control(self, commit: Commit, tree: str, files: Sequence[FileDiff]) -> ExamItem:
         """A harmless commit taken back in the same way; where there is none, the same lines put back."""

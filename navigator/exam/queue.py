@@ -22,6 +22,7 @@ from pydantic import BaseModel
 from navigator.client.body import same_model
 from navigator.client.errors import ServingError
 from navigator.config.file import is_rehearsal
+from navigator.figures.caught import names_place
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.recovery import Storage
 from navigator.journey.review import prompt_dependencies, read_change
@@ -30,7 +31,7 @@ from navigator.journey.reviewing.prompt import shown_precedents
 from navigator.journey.subject import Change, read_subject
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
-from navigator.model.models import CheckResult, Finding, Project, Proposal, Review, Task, utc_now
+from navigator.model.models import CheckResult, Project, Proposal, Review, Task, utc_now
 from navigator.model.records import ExamAnswer, ExamItem
 from navigator.model.snapshot import ExamView
 from navigator.model.states import PAST, CheckOutcome, ExamSource, Role
@@ -44,9 +45,6 @@ from navigator.store.reads.reader import Reader
 
 _ALONE = (*PAST, ExamSource.SYNTHETIC)
 """Sources of items that no precedent of the project is about."""
-
-NEAR = 3
-"""Lines between a finding and the seeded place at most: the width of a diff's context."""
 
 AT_ONCE = 4
 """Items that the writer's model is asked at once."""
@@ -165,41 +163,6 @@ def _answer(item: ExamItem, review: Review, files: Sequence[FileDiff]) -> ExamAn
         usage=review.usage,
         at=review.at,
     )
-
-
-def names_place(item: ExamItem, findings: Iterable[Finding], files: Sequence[FileDiff]) -> bool:
-    """Whether an anchored finding is within `NEAR` lines of the seeded fault.
-
-    In a commit of the past one that asks for something has to quote a line that the fix changed.
-    """
-    # A fix that was taken back may have been in several places.
-    places = item.evidence.get("places") or [(item.path, item.line, max(item.line, item.end_line))]
-    past = item.source in PAST
-    near = 0 if past else NEAR
-    return any(
-        finding.path == path
-        and begin <= last + near
-        and end + past * finding.quote.count("\n") >= first - near
-        for finding in findings
-        if (finding.asked_for if past else finding.anchored) and finding.line
-        for begin, end in [_lines_about(finding, files)]
-        for path, first, last in places
-        if path and first
-    )
-
-
-def _lines_about(finding: Finding, files: Sequence[FileDiff]) -> tuple[int, int]:
-    """The lines of the new file that a finding is about: of a removed line, those of its hunk's new side."""
-    line = finding.line or 0
-    if finding.side != "old":
-        return line, line
-    for file in files:
-        for hunk in file.hunks if file.path == finding.path else ():
-            if hunk.old_start <= line < hunk.old_start + hunk.old_count:
-                at = hunk.new_start + line - hunk.old_start
-                end = hunk.new_start + max(0, hunk.new_count - 1)
-                return min(at, end), min(at, end)
-    return line, line
 
 
 PAUSE = 600.0

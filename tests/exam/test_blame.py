@@ -148,7 +148,6 @@ def test_a_fix_is_told_by_its_subject(subject: str, fix: bool) -> None:
 
 
 def test_old_and_large_fixes_are_left_out() -> None:
-    assert repairs([one("s", "Fix it", when=9)], since=10) == []
     assert repairs([one("s", "Fix it", 201)]) == []
     assert mechanical([one("m", "Run black", 200), one("n", "Run black", 3)]) == ["m"]
 

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from navigator.exam.backtest import by_chance, by_size, document, worth_reading
 from navigator.figures import exam
+from navigator.figures.caught import backtest_document, by_chance, by_size, worth_reading
 from navigator.figures.exam import alarms_each, backtest
 from navigator.figures.intervals import share
 from navigator.figures.reviewer import backtest_words
@@ -137,5 +137,5 @@ def test_cases_by_size_by_chance_and_worth_reading() -> None:
     best, worst = worth_reading(found)
     assert [one.item.origin[-1] for one in best] == ["2", "1"]
     assert [one.item.origin[-1] for one in worst] == ["5", "4", "3"]
-    told = document(found, "reader")
+    told = backtest_document(found, "reader")
     assert (told["caught"]["n"], told["false_alarms_each"], len(told["bugs"])) == (5, None, 5)
