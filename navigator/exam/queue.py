@@ -29,7 +29,6 @@ from navigator.journey.review import prompt_dependencies, read_change
 from navigator.journey.reviewing.precedents import ChangeWords
 from navigator.journey.reviewing.prompt import shown_precedents
 from navigator.journey.subject import Change, read_subject
-from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
 from navigator.model.models import CheckResult, Project, Proposal, Review, Task, utc_now
 from navigator.model.records import ExamAnswer, ExamItem
@@ -48,6 +47,9 @@ _ALONE = (*PAST, ExamSource.SYNTHETIC)
 
 AT_ONCE = 4
 """Items that the writer's model is asked at once."""
+
+_KEPT = ExamAnswer.model_fields.keys() & Review.model_fields.keys()
+"""What an answer has of the review."""
 
 _GATES = ("edits apply", "files parse", "path policy")
 
@@ -72,11 +74,14 @@ async def ask_item(
     held = shown_precedents(
         prompt_dependencies(deps, role), subject.precedents, ChangeWords.of(subject.files)
     )
-    shown = tuple(sorted(one.id for one in held))
-    told = {"precedents": shown, "role": role}
-    answer = _answer(item, review, subject.files).model_copy(update=told)
+    answer = review.model_dump(include=_KEPT) | {
+        "item_id": item.id,
+        "named": names_place(item, review.findings, subject.files),
+        "precedents": tuple(sorted(one.id for one in held)),
+        "role": role,
+    }
     with deps.store.transaction() as tx:
-        tx.add_exam_answer(ExamAnswer.model_validate(deps.redact.data(answer.model_dump())))
+        tx.add_exam_answer(ExamAnswer.model_validate(deps.redact.data(answer)))
 
 
 def _asked(reader: Reader) -> list[ExamItem]:
@@ -148,21 +153,6 @@ def usual_checks(reader: Reader, project: Project) -> tuple[CheckResult, ...]:
         passed = reader.passed_baseline(project.id)
         tests = CheckResult(name="tests", outcome=CheckOutcome.PASSED, detail=passed)
     return (*(CheckResult(name=name, outcome=CheckOutcome.PASSED) for name in _GATES), tests)
-
-
-def _answer(item: ExamItem, review: Review, files: Sequence[FileDiff]) -> ExamAnswer:
-    return ExamAnswer(
-        item_id=item.id,
-        verdict=review.verdict,
-        stated_verdict=review.stated_verdict,
-        findings=review.findings,
-        named=names_place(item, review.findings, files),
-        parts=review.parts,
-        prompt_version=review.prompt_version,
-        model=review.model,
-        usage=review.usage,
-        at=review.at,
-    )
 
 
 PAUSE = 600.0
