@@ -14,9 +14,9 @@ from navigator.cli import output
 from navigator.cli.command import AtLeast1, File, Share, Value, command, words_again
 from navigator.config.paths import private_folder, state_dir
 from navigator.lab.speculation import tables
-from navigator.lab.speculation.decide import Drafting, decide, write_launch
+from navigator.lab.speculation.decide import Drafting, decide
 from navigator.lab.speculation.fit import fit_words, measured
-from navigator.lab.speculation.plan import Plan, read_plan
+from navigator.lab.speculation.plan import read_plan
 from navigator.lab.speculation.predict import BATCH_FORM_FLAW, Given, Prediction
 from navigator.lab.speculation.predict import predict as predicted
 from navigator.lab.speculation.rule import rules
@@ -208,24 +208,6 @@ def tell_decision(found: dict[str, Any]) -> None:
     output.say(found["sentence"], bold=True)
 
 
-def write_decision(runs: list[Run], role: Role, plan: Plan) -> Path:
-    """The decision into the unit of the role's server."""
-    from navigator.config.settings import load_settings
-    from navigator.setup.files import read_text
-    from navigator.setup.install import flags_of_unit, places_of, reload_systemd
-
-    own = load_settings().swap.systemd
-    places = places_of(own.scope)
-    unit = places.unit(own.generator_unit if role is Role.GENERATOR else own.reviewer_unit)
-    started = flags_of_unit(read_text(unit, places.on) or "").get("--model-path")
-    arm = next((arm for arm in plan.arms if arm.model == started), plan.arms[0])
-    mine = [run for run in runs if run.target == arm.target]
-    write_launch(unit, places.on, decide(mine), mine, arm.model)
-    if problem := reload_systemd(places):
-        output.note(f"systemd did not reload: {problem}. Run {' '.join(places.systemctl)} daemon-reload.")
-    return unit
-
-
 def _interval(arm: Drafting) -> str:
     return "–" if arm.low is None or arm.high is None else f"{arm.low - 1:+.1%} to {arm.high - 1:+.1%}"
 
@@ -255,6 +237,7 @@ def measure(
         write: Put the decision into the unit that starts the role's server.
     """
     from navigator.lab.runs import recording
+    from navigator.setup.speculation import write_decision
 
     read = read_plan(plan)
     results = out or runs_file(Role(role))
@@ -271,7 +254,7 @@ def measure(
     runs = read_runs(results).runs
     found = findings(runs)
     chosen = {target: decision([run for run in runs if run.target == target]) for target in targets}
-    unit = write_decision(runs, Role(role), read) if write else None
+    unit = write_decision(runs, Role(role), read, output.note) if write else None
     document = {
         "results": results,
         "runs": len(runs),

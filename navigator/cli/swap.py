@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
 import time
 from contextlib import suppress
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from navigator.cli import output
-from navigator.cli.command import Commands, Value, command
+from navigator.cli.command import Commands, Value, command, given
 from navigator.cli.session import (
     confirmed,
     live_status,
@@ -22,10 +23,11 @@ from navigator.cli.session import (
     state_paths,
 )
 from navigator.cli.status import swapping
+from navigator.config.paths import config_path, resource_dir
 from navigator.config.settings import load_settings
 from navigator.engine.following import ConductorClient
 from navigator.engine.wire import NoConductor
-from navigator.model.errors import Conflict
+from navigator.model.errors import Conflict, UsageError
 from navigator.model.models import Swap, utc_now
 from navigator.model.states import LOOP_TASK_STATES, CanaryOutcome, Role
 from navigator.model.text import SIMULATED, plural
@@ -34,6 +36,7 @@ from navigator.rehearsal.engine import time_scale as scale_of
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
     from navigator.journey.dependencies import Dependencies
+    from navigator.setup.render import Servers
     from navigator.store.writes.writer import Store
     from navigator.swap.base import PhaseEvent, SwapResult
 
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
         "to": ("swap", "Make a model resident"),
         "log": ("swap", "List the newest swaps"),
         "measure": ("swap", "Swap there and back, again and again, and print what it took"),
-        "install": ("swap_install", "Write the model servers' units, their keys and swap.conf"),
+        "install": ("swap", "Write the model servers' units, their keys and swap.conf"),
     },
 )
 def swap() -> None:
@@ -376,3 +379,84 @@ def _show_swaps(paths: StatePaths, newest: int, asked: int, ended: str) -> None:
         output.say(f"Ended: {ended}. Loaded: {resident or 'nothing'}.")
 
     output.show(beside | {"resident": resident or None, "rehearsal": rehearsal} | found.data, text)
+
+
+# The model servers' units, their keys and swap.conf
+
+
+@command(yes=True)
+def install(
+    *,
+    profile: str | None = None,
+    host: str | None = None,
+    sglang: str | None = None,
+    sleep: bool = False,
+    overwrite: bool = False,
+    dry_run: bool = False,
+) -> None:
+    """Write the model servers' units, their keys and swap.conf, after showing them and asking.
+
+    Args:
+        profile: A packaged pair of models, or the path of a .toml file.
+        host: Install on another machine, by ssh: a name that ssh knows, or user@host.
+        sglang: SGLang's virtual environment, or its python.
+        sleep: Set up servers that both stay up (strategy sleep).
+        overwrite: Also overwrite files that were changed, or not written by Navigator.
+        dry_run: Show the changes without writing them.
+    """
+    from navigator.setup.files import action_for, refuse_others, shown_diff
+    from navigator.setup.install import carry_out, places_at, reload_systemd
+    from navigator.setup.profiles import profile_names
+    from navigator.setup.render import prepared, render, settings_snippet
+
+    with places_at(host) as places:
+        if profile is None:
+            listed = ", ".join(profile_names(resource_dir("swap") / "profiles"))
+            raise UsageError("No profile is named.", hint=f"Use --profile NAME. Profiles: {listed}.")
+        wanted, left_out = prepared(profile, places, sglang, asleep=sleep, note=output.note)
+        files = render(wanted)
+        changes = [planned for planned in files if action_for(planned) != "same"]
+        document: dict[str, Any] = {
+            "host": places.on.host,
+            "profile": wanted.profile.name,
+            "sglang": {"version": wanted.known.version, "python": wanted.python, "left_out": left_out},
+            "files": [
+                {"host": each.on.host, "path": each.path, "action": action_for(each)} for each in files
+            ],
+            "dry_run": dry_run,
+            "written": False,
+            "reload": "",
+            "settings": settings_snippet(wanted),
+        }
+        output.note(f"Every flag was checked by the parser of SGLang {wanted.known.version}.")
+        if left_out:
+            output.note(f"Left out, because this version does not have them: {', '.join(left_out)}.")
+        if not given("--json"):
+            output.say("\n".join(map(shown_diff, changes)) or "Everything is up to date.")
+        if changes and not dry_run:
+            if not overwrite:
+                refuse_others(changes)
+            confirmed(f"Write {plural(len(changes), 'file')}?")
+            carry_out(changes)
+            document |= {"written": True, "reload": reload_systemd(places)}
+    output.show(document, lambda found: _say_next(wanted, found))
+    if document["reload"]:
+        sys.exit(1)
+
+
+def _say_next(wanted: Servers, document: dict[str, Any]) -> None:
+    if document["reload"]:
+        output.note(f"Written, but systemd did not reload: {document['reload']}.")
+        output.note(f"Run it later: {' '.join([*wanted.places.systemctl, 'daemon-reload'])}")
+    output.note(f"Add to {config_path()}:\n\n{document['settings']}")
+    if document["dry_run"]:
+        output.note("Nothing was written.")
+        return
+    output.note(
+        f"Navigator reads the key from a variable: run `set -a; . {wanted.places.keys_env}` before it."
+    )
+    if host := wanted.places.on.host:
+        output.note(f"To keep the servers running without a login there: ssh {host} loginctl enable-linger")
+    elif shutil.which("loginctl"):
+        output.note("To keep the servers running after you log out: loginctl enable-linger")
+    output.note("Next: navigator swap to generator")

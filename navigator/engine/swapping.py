@@ -170,8 +170,8 @@ class WeightReadAhead:
             await self._ahead.stop()
 
     async def _reader(self) -> ReadAhead:
-        from navigator.setup.plan import weight_files
         from navigator.swap.read_ahead import ReadAhead, ReadLimits
+        from navigator.swap.weights import weight_files
 
         dirs = self._settings.swap.model_dirs
         # Looked up each time: a model may be downloaded, moved or updated while the conductor works.

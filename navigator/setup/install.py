@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from navigator.config.settings import SystemdSettings
 from navigator.model import patterns
-from navigator.model.errors import Conflict, MissingPart
+from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.states import Role
 from navigator.model.text import safe_line
 from navigator.setup.files import OTHERS, PlannedFile, action_for, read_text, remove_empty, state_of, write
 from navigator.swap.machine import HERE, Machine, There
+from navigator.swap.ssh import SshConnection
 
 Scope = Literal["user", "system"]
 
@@ -104,6 +107,26 @@ def places_on(machine: There) -> Places:
     home, config = machine.home()
     scripts = home / ".local" / "share" / "navigator"
     return Places("user", config / "systemd" / "user", config / "navigator", on=machine, scripts=scripts)
+
+
+@contextmanager
+def places_at(host: str | None) -> Iterator[Places]:
+    """The user's places, on another machine where a host is named; the connection is closed afterwards.
+
+    Raises:
+        UsageError: ssh cannot take this as a host.
+    """
+    if host is None:
+        yield user_places()
+        return
+    try:
+        SystemdSettings(host=host)
+    except ValueError:
+        raise UsageError(
+            f"{host!r} is no host for ssh.", hint="Use a name from ~/.ssh/config, or user@host."
+        ) from None
+    with closing(SshConnection(host)) as connection:
+        yield places_on(There(connection))
 
 
 # Writing and removing

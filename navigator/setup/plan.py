@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
-from navigator.model import patterns
-from navigator.model.json_text import read_json
+from navigator.client.body import same_model
+from navigator.config.paths import resource_dir
+from navigator.config.settings import Settings
+from navigator.model.errors import UsageError
+from navigator.model.states import Role
+from navigator.setup.profiles import ModelProfile, Shape, load_profile, profile_names, shape_from_config
+from navigator.swap.gpu import cards
+from navigator.swap.weights import model_folder, total_bytes, weight_files
 
 MIB = 1 << 20
 
@@ -33,67 +36,6 @@ RESERVE_MIB = 8192
 
 UNSURE = 0.1
 """By how much weights may differ from a figure that was not measured here: 4-bit builds of one model do."""
-
-
-class Shape(BaseModel):
-    """What of a model's config.json decides about memory. `source` says where the figures are from."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    source: str
-    layers: int
-    full_attention_layers: int
-    kv_heads: int
-    head_dim: int
-    linear_value_heads: int = 0
-    linear_key_heads: int = 0
-    linear_head_dim: int = 128
-    conv_kernel: int = 4
-
-    def kv_bytes_per_token(self, element_bytes: int = 2) -> int:
-        """Keys and values of one token; 2 bytes an element for 16-bit floats, 1 for fp8."""
-        return 2 * self.full_attention_layers * self.kv_heads * self.head_dim * element_bytes
-
-    def state_bytes(self, *, state_element: int = 4, conv_element: int = 2) -> int:
-        """The recurrent state of one request, which does not grow with its length; 0 without linear attention."""
-        if not self.linear_value_heads:
-            return 0
-        linear = self.layers - self.full_attention_layers
-        values = self.linear_value_heads * self.linear_head_dim
-        recurrent = values * self.linear_head_dim * state_element
-        # The convolution runs over queries, keys and values and remembers kernel - 1 steps.
-        width = values + 2 * self.linear_key_heads * self.linear_head_dim
-        return linear * (recurrent + width * (self.conv_kernel - 1) * conv_element)
-
-
-def shape_from_config(path: Path) -> Shape | None:
-    """The shape that a model's config.json states; None where it is not there or of an unknown form."""
-    try:
-        config: dict[str, Any] = read_json(path.read_bytes())
-        config = config.get("text_config", config)
-        layers = int(config["num_hidden_layers"])
-        heads = int(config["num_attention_heads"])
-        return Shape(
-            source=str(path),
-            layers=layers,
-            full_attention_layers=_full_layers(config, layers),
-            kv_heads=int(config.get("num_key_value_heads", heads)),
-            head_dim=int(config.get("head_dim") or config["hidden_size"] // heads),
-            linear_value_heads=int(config.get("linear_num_value_heads", 0)),
-            linear_key_heads=int(config.get("linear_num_key_heads", 0)),
-            linear_head_dim=int(config.get("linear_value_head_dim", 128)),
-            conv_kernel=int(config.get("linear_conv_kernel_dim", 4)),
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError):
-        return None
-
-
-def _full_layers(config: dict[str, Any], layers: int) -> int:
-    kinds = config.get("layer_types")
-    if isinstance(kinds, list):
-        return sum(kind == "full_attention" for kind in kinds)
-    interval = config.get("full_attention_interval")
-    return layers // int(interval) if interval else layers
 
 
 CACHES = {
@@ -215,78 +157,69 @@ def _way(generator: Sized, reviewer: Sized, fits: tuple[Fit, ...], card: int, ra
     return "swap", f"One at a time fits; {reason}, so one server ends before the other starts."
 
 
-# Where a model's files lie on this machine: a folder, a GGUF file, or a snapshot in the Hugging Face cache
+# The plan for the settings' models, or for named ones
 
-_SUFFIXES = (".safetensors", ".gguf")
-_HUB_NAME = patterns.compile(r"[\w.-]+/[\w.-]+")
-_MOST_FILES = 1000
-
-
-def hub_cache() -> Path:
-    """The folder with the hub's snapshots: HF_HUB_CACHE, HF_HOME/hub, or the usual one under the cache folder."""
-    named = os.environ.get("HF_HUB_CACHE", "")
-    if named:
-        return Path(named).expanduser()
-    home = os.environ.get("HF_HOME", "")
-    if home:
-        return Path(home).expanduser() / "hub"
-    cache = os.environ.get("XDG_CACHE_HOME", "") or "~/.cache"
-    return Path(cache).expanduser() / "huggingface" / "hub"
+_STANDARD = "qwen3.5-96gb"
+_TOKENS = 131_072
 
 
-def model_folder(model: str, model_dirs: Iterable[str] = ()) -> Path | None:
-    """The folder with the model's files, or a GGUF file; None where it is not on this machine.
+def plan_here(
+    settings: Settings,
+    *,
+    card: float | None = None,
+    ram: float | None = None,
+    generator: str | None = None,
+    reviewer: str | None = None,
+) -> MemoryPlan:
+    """The plan for a card and a pair of models. Without names, the settings' models; without those, a profile's.
 
     Args:
-        model: a path, or a name on the hub such as `Qwen/Qwen3-32B-AWQ`.
-        model_dirs: folders that hold models as `DIR/name` or `DIR/owner/name`; looked into first.
+        settings: which models there are, and where their files lie.
+        card, ram: memory of the GPU and of the host, in units of 1,024 MiB; without them, this machine's.
+        generator, reviewer: a name, or a folder with a config.json.
+
+    Raises:
+        UsageError: the card or a model is not known.
     """
-    if model.startswith(("/", "~", "./")):
-        path = Path(model).expanduser()
-        return path if path.exists() else None
-    if not _HUB_NAME.fullmatch(model) and "/" in model:
-        return None
-    owner, _, name = model.rpartition("/")
-    for folder in map(Path, model_dirs):
-        for candidate in (folder.expanduser() / owner / name, folder.expanduser() / name):
-            if owner not in ("..", ".") and name not in ("..", ".", "") and candidate.exists():
-                return candidate
-    return _snapshot(hub_cache() / f"models--{model.replace('/', '--')}")
+    memory = int(card * 1024) if card else max((each.total_mib for each in cards()), default=0)
+    if not memory:
+        raise UsageError("nvidia-smi shows no GPU.", hint="Give its memory: --card GB.")
+    host = int(ram * 1024) if ram else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MIB
+    writes = _sized_model(settings, Role.GENERATOR, generator)
+    reviews = _sized_model(settings, Role.REVIEWER, reviewer)
+    return plan(writes, reviews, card=memory, ram=host, tokens=_TOKENS)
 
 
-def _snapshot(repository: Path) -> Path | None:
-    """The snapshot that `main` names, as the servers choose it."""
-    try:
-        named = (repository / "refs" / "main").read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        return None
-    found = repository / "snapshots" / named
-    return found if patterns.fullmatch(r"[0-9a-f]{40}", named) and found.is_dir() else None
+def _sized_model(settings: Settings, role: Role, wanted: str | None) -> Sized:
+    """A model by its files on this machine, else by a packaged profile.
 
-
-def weight_files(model: str, model_dirs: Iterable[str] = ()) -> list[Path]:
-    """The model's weight files with links followed, in the order of their names; [] where there are none.
-
-    A folder that holds both kinds counts with its safetensors only, as the servers read it.
+    Raises:
+        UsageError: neither says enough.
     """
-    where = model_folder(model, model_dirs)
-    if where is None:
-        return []
-    if where.is_file():
-        return [where.resolve()] if where.suffix in _SUFFIXES else []
-    for suffix in _SUFFIXES:
-        found = sorted(path for path in where.glob(f"*{suffix}") if path.is_file())
-        if found:
-            return list(dict.fromkeys(path.resolve() for path in found[:_MOST_FILES]))
-    return []
+    folder = resource_dir("swap") / "profiles"
+    profiles = [load_profile(each, folder) for each in profile_names(folder)]
+    models = [profile.role(each) for profile in profiles for each in (Role.GENERATOR, Role.REVIEWER)]
+    standard = next(profile for profile in profiles if profile.name == _STANDARD)
+    name = wanted or settings.server(role).model or standard.role(role).model
+    known = next((model for model in models if _is_named(model, name)), None)
+    where = model_folder(name, settings.swap.model_dirs)
+    shape = shape_from_config(where / "config.json") if where is not None else None
+    shape = shape or (known.shape if known else None)
+    files = weight_files(name, settings.swap.model_dirs)
+    if shape is None or not (files or known):
+        raise UsageError(
+            f"The size of {name} is not known.",
+            hint="Name a folder with its config.json and its weight files, or one of: "
+            f"{', '.join(model.model for model in models)}.",
+        )
+    called = Path(name).name if where else name
+    if files:
+        return Sized(called, total_bytes(files), True, f"{len(files)} weight files here", shape)
+    assert known is not None
+    return Sized(called, int(known.weights_gb * 1e9), False, known.weights_source, shape)
 
 
-def total_bytes(files: Iterable[Path]) -> int:
-    """The files' sizes, added up; one that went away counts nothing."""
-    total = 0
-    for path in files:
-        try:
-            total += path.stat().st_size
-        except OSError:
-            continue
-    return total
+def _is_named(model: ModelProfile, name: str) -> bool:
+    """Whether it has this name, or this one without the owner and without how it is quantised."""
+    own = f"{model.model.rpartition('/')[2].casefold()}-"
+    return same_model(name, model.model) or own.startswith(f"{name.rpartition('/')[2].casefold()}-")

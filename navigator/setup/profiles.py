@@ -1,16 +1,77 @@
-"""Model profiles (`swap/profiles/*.toml`): two models for one card, with the flags of their servers."""
+"""Model profiles (`swap/profiles/*.toml`): two models for one card, with the flags of their servers; what a model's shape is."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, TypeAdapter, ValidationError
 
 from navigator.model.errors import ConfigError, UsageError
-from navigator.model.json_text import first_misfit, read_toml
+from navigator.model.json_text import first_misfit, read_json, read_toml
 from navigator.model.states import Role
-from navigator.setup.plan import Shape
+
+
+class Shape(BaseModel):
+    """What of a model's config.json decides about memory. `source` says where the figures are from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    source: str
+    layers: int
+    full_attention_layers: int
+    kv_heads: int
+    head_dim: int
+    linear_value_heads: int = 0
+    linear_key_heads: int = 0
+    linear_head_dim: int = 128
+    conv_kernel: int = 4
+
+    def kv_bytes_per_token(self, element_bytes: int = 2) -> int:
+        """Keys and values of one token; 2 bytes an element for 16-bit floats, 1 for fp8."""
+        return 2 * self.full_attention_layers * self.kv_heads * self.head_dim * element_bytes
+
+    def state_bytes(self, *, state_element: int = 4, conv_element: int = 2) -> int:
+        """The recurrent state of one request, which does not grow with its length; 0 without linear attention."""
+        if not self.linear_value_heads:
+            return 0
+        linear = self.layers - self.full_attention_layers
+        values = self.linear_value_heads * self.linear_head_dim
+        recurrent = values * self.linear_head_dim * state_element
+        # The convolution runs over queries, keys and values and remembers kernel - 1 steps.
+        width = values + 2 * self.linear_key_heads * self.linear_head_dim
+        return linear * (recurrent + width * (self.conv_kernel - 1) * conv_element)
+
+
+def shape_from_config(path: Path) -> Shape | None:
+    """The shape that a model's config.json states; None where it is not there or of an unknown form."""
+    try:
+        config: dict[str, Any] = read_json(path.read_bytes())
+        config = config.get("text_config", config)
+        layers = int(config["num_hidden_layers"])
+        heads = int(config["num_attention_heads"])
+        return Shape(
+            source=str(path),
+            layers=layers,
+            full_attention_layers=_full_layers(config, layers),
+            kv_heads=int(config.get("num_key_value_heads", heads)),
+            head_dim=int(config.get("head_dim") or config["hidden_size"] // heads),
+            linear_value_heads=int(config.get("linear_num_value_heads", 0)),
+            linear_key_heads=int(config.get("linear_num_key_heads", 0)),
+            linear_head_dim=int(config.get("linear_value_head_dim", 128)),
+            conv_kernel=int(config.get("linear_conv_kernel_dim", 4)),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError):
+        return None
+
+
+def _full_layers(config: dict[str, Any], layers: int) -> int:
+    kinds = config.get("layer_types")
+    if isinstance(kinds, list):
+        return sum(kind == "full_attention" for kind in kinds)
+    interval = config.get("full_attention_interval")
+    return layers // int(interval) if interval else layers
+
 
 _Positive = Annotated[int, Field(gt=0)]
 

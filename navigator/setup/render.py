@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from navigator.config.paths import resource_dir
 from navigator.model.errors import ConfigError, MissingPart
 from navigator.model.states import Role
 from navigator.setup.files import PlannedFile, read_text, sealed
 from navigator.setup.install import SCRIPTS, SERVER_UNITS, Places
 from navigator.setup.profiles import FlagTable as Wanted
-from navigator.setup.profiles import ModelPair, ModelProfile
-from navigator.setup.sglang_flags import FlagTable
+from navigator.setup.profiles import ModelPair, ModelProfile, load_profile
+from navigator.setup.sglang_flags import FlagSource, FlagTable, require_sglang
 from navigator.swap.machine import HERE
 
 if TYPE_CHECKING:
@@ -45,6 +47,47 @@ class Servers:
     known: FlagTable
     templates: Path
     asleep: bool = False
+
+
+def prepared(
+    profile: str, places: Places, sglang: str | None, *, asleep: bool, note: Callable[[str], None]
+) -> tuple[Servers, list[str]]:
+    """What to install, and the flags that are left out because the installed SGLang lacks them.
+
+    Args:
+        profile: a packaged pair of models, or the path of a .toml file.
+        places: where the files go.
+        sglang: SGLang's virtual environment or its python; None finds it.
+        asleep: both servers stay up and share the memory in turns.
+        note: gets a line before SGLang is asked, which takes up to a minute.
+
+    Raises:
+        MissingPart: there is no SGLang, or its parser refuses a command line.
+        UsageError, ConfigError: as `load_profile`.
+    """
+    folder = resource_dir("swap")
+    pair = load_profile(profile, folder / "profiles")
+    found = require_sglang(sglang, places.on)
+    note(f"Asking SGLang {found.version} at {found.python} for its flags …")
+    source = FlagSource(found, folder / "flags" / "list_flags.py")
+    wanted = Servers(pair, places, found.python, source.table(), folder / "units", asleep)
+    built = commands(wanted)
+    # Without --config: the file it names may not be written yet.
+    lines = [_without_config(command.words) for command in built.values()]
+    for role, wrong in zip(built, source.errors(lines), strict=True):
+        if wrong:
+            raise MissingPart(
+                f"SGLang {found.version} refuses the {role.value}'s command line: {wrong}",
+                hint=f"Copy the profile {pair.name}, change it, and pass the copy with --profile.",
+            )
+    return wanted, sorted({name for command in built.values() for name in command.left_out})
+
+
+def _without_config(words: tuple[str, ...]) -> list[str]:
+    if "--config" not in words:
+        return list(words)
+    at = words.index("--config")
+    return [*words[:at], *words[at + 2 :]]
 
 
 def commands(wanted: Servers) -> dict[Role, Command]:

@@ -91,6 +91,22 @@ def find_sglang(named: str | None = None, on: Machine = HERE) -> Installed | Non
     return None
 
 
+def require_sglang(named: str | None, on: Machine) -> Installed:
+    """As `find_sglang`.
+
+    Raises:
+        MissingPart: there is none.
+    """
+    found = find_sglang(named, on)
+    if found is None:
+        raise MissingPart(
+            f"No SGLang was found{f' on {on.host}' if on.host else ''}, so its flags are unknown.",
+            hint="Install it from Navigator's checkout with `pip install '.[serve]'` in an environment of its own and give that"
+            " with --sglang PATH.",
+        )
+    return found
+
+
 def _pythons_here(named: str | None) -> list[Path]:
     if named is not None:
         found = [python_of(Path(named).expanduser())]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from navigator.setup.plan import MIB, OUTSIDE_MIB, MemoryPlan, Shape, Sized, plan, shape_from_config
+from navigator.setup.plan import MIB, OUTSIDE_MIB, MemoryPlan, Sized, plan
+from navigator.setup.profiles import Shape, shape_from_config
 from tests.cli.conftest import Command
 
 SMALL = Sized(

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from navigator.cli.doctor import strategy_items
-from navigator.cli.doctor_servers import serving_items
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings, load_settings
+from navigator.setup.doctor import strategy_items
+from navigator.setup.doctor_servers import serving_items
 from navigator.setup.install import open_to_others
 from navigator.setup.sglang_flags import is_vulnerable
 from navigator.swap.base import Check

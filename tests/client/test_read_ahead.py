@@ -11,10 +11,10 @@ import pytest
 
 from navigator.model.states import Role
 from navigator.process.keeper import descendants
-from navigator.setup.plan import model_folder, total_bytes, weight_files
 from navigator.swap import page_cache
 from navigator.swap.page_cache import MIB
 from navigator.swap.read_ahead import ReadAhead, ReadLimits, ReadReport
+from navigator.swap.weights import model_folder, total_bytes, weight_files
 
 SIZE = 24 * MIB
 

@@ -6,11 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cli import doctor_servers
-from navigator.cli.doctor_servers import unit_items
-from navigator.cli.lab_speculation import write_decision
 from navigator.config.settings import Settings
-from navigator.lab.speculation import decide as deciding
 from navigator.lab.speculation.decide import decide
 from navigator.lab.speculation.engines import Answer, Counts
 from navigator.lab.speculation.plan import read_plan
@@ -18,9 +14,12 @@ from navigator.lab.speculation.rule import Rule, rules
 from navigator.lab.speculation.runs import Run
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.states import Role
+from navigator.setup import doctor_servers, speculation
+from navigator.setup.doctor_servers import unit_items
 from navigator.setup.files import sealed, state_of
 from navigator.setup.install import flags_of_unit, user_places
 from navigator.setup.sglang_flags import Installed
+from navigator.setup.speculation import to_look_at, write_decision, write_launch
 from navigator.swap.machine import HERE
 from tests.lab.test_decide import measured
 from tests.lab.test_measure import plan_file
@@ -91,24 +90,24 @@ def decided(**changes: object) -> list[Run]:
 
 def test_the_decision_is_written_into_the_unit_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unit, runs = tmp_path / "unit", decided()
-    monkeypatch.setattr(deciding, "card_names", lambda on=HERE: "RTX")
+    monkeypatch.setattr(speculation, "card_names", lambda on=HERE: "RTX")
     unit.write_text(sealed(UNIT))
     for _ in range(2):
-        deciding.write_launch(unit, HERE, decide(runs), runs, "/models/big")
+        write_launch(unit, HERE, decide(runs), runs, "/models/big")
         text = unit.read_text()
         assert state_of(unit) == "ours"
         assert text.count("# Speculation:") == 1 and "KillMode=mixed" in text
         kept = {"--model-path": "/models/big", "--port": "30000"}
         assert flags_of_unit(text) == kept | {"--speculative-algorithm": "NGRAM"}
-    assert deciding.to_look_at(text, "0.5.23") == ""
-    assert deciding.to_look_at(text, "0.6.0") == "engine: 0.5.23 then, 0.6.0 now"
-    monkeypatch.setattr(deciding, "card_names", lambda on=HERE: "H100")
-    assert deciding.to_look_at(text, "") == "card: RTX then, H100 now"
+    assert to_look_at(text, "0.5.23") == ""
+    assert to_look_at(text, "0.6.0") == "engine: 0.5.23 then, 0.6.0 now"
+    monkeypatch.setattr(speculation, "card_names", lambda on=HERE: "H100")
+    assert to_look_at(text, "") == "card: RTX then, H100 now"
     newer = text.replace("--model-path /models/big", "--model-path /models/new")
-    assert "model: /models/big then, /models/new now" in deciding.to_look_at(newer, "")
-    assert deciding.to_look_at(UNIT, "0.6.0") == ""
+    assert "model: /models/big then, /models/new now" in to_look_at(newer, "")
+    assert to_look_at(UNIT, "0.6.0") == ""
     lost = [each.model_copy(update={"speed": each.speed / 2}) if each.gamma else each for each in runs]
-    deciding.write_launch(unit, HERE, decide(lost), lost, "/models/big")
+    write_launch(unit, HERE, decide(lost), lost, "/models/big")
     assert "--speculative" not in unit.read_text() and "--port 30000\nKillMode" in unit.read_text()
 
 
@@ -122,7 +121,7 @@ def test_the_command_writes_it_into_the_installed_unit_and_doctor_says_when_it_i
     unit.write_text(sealed(UNIT))
     path = plan_file(tmp_path, kind="sglang")
     path.write_text(path.read_text().replace('"{port}"]', '"{port}", "--model-path", "/models/big"]'))
-    assert write_decision(decided(), Role.GENERATOR, read_plan(path)) == unit
+    assert write_decision(decided(), Role.GENERATOR, read_plan(path), lambda words: None) == unit
     assert flags_of_unit(unit.read_text())["--speculative-algorithm"] == "NGRAM"
     newer = Installed(Path("/opt/python"), "0.6.0")
     monkeypatch.setattr(doctor_servers, "find_sglang", lambda named, on: newer)
@@ -135,10 +134,10 @@ def test_what_was_not_measured_on_that_server_is_not_written(tmp_path: Path) -> 
     unit, runs = tmp_path / "unit", decided()
     unit.write_text(sealed(UNIT))
     with pytest.raises(UsageError, match="starts /models/big; /models/other was measured"):
-        deciding.write_launch(unit, HERE, decide(runs), runs, "/models/other")
+        write_launch(unit, HERE, decide(runs), runs, "/models/other")
     for changes in ({"random_weights": True}, {"engine": "vllm"}):
         with pytest.raises(UsageError, match="these runs are of others"):
-            deciding.write_launch(unit, HERE, decide(runs), decided(**changes), "/models/big")
+            write_launch(unit, HERE, decide(runs), decided(**changes), "/models/big")
     with pytest.raises(Conflict, match="is not as"):
-        deciding.write_launch(tmp_path / "none", HERE, decide(runs), runs, "/models/big")
+        write_launch(tmp_path / "none", HERE, decide(runs), runs, "/models/big")
     assert unit.read_text() == sealed(UNIT)

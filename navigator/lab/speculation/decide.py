@@ -1,4 +1,4 @@
-"""Whether to speculate, decided from measured runs, and put into the unit of a server.
+"""Whether to speculate, decided from measured runs.
 
 The unit is one start of the server (a block), since the same configuration moves more between starts than within one. In each
 block the runs with a draft are compared with those without, on the prompts that both have; the logarithm of that ratio is
@@ -8,24 +8,16 @@ having: 3 %, or the standard deviation between blocks if that is more.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from navigator.figures.intervals import mean_interval
 from navigator.lab.speculation.runs import Run, by_start
 from navigator.lab.speculation.tables import findings
-from navigator.model import patterns
-from navigator.model.errors import Conflict, MissingPart, UsageError
-from navigator.model.json_text import read_json
-from navigator.setup.files import PlannedFile, read_text, sealed, state_of
-from navigator.setup.install import carry_out, flags_of_unit
-from navigator.setup.render import quoted
+from navigator.model.errors import MissingPart
 from navigator.swap.gpu import cards
 from navigator.swap.machine import HERE, Machine
 
@@ -209,69 +201,3 @@ def _no_sentence(arms: Sequence[Drafting]) -> str:
 def card_names(on: Machine = HERE) -> str:
     """The cards of a machine; "" without any."""
     return ", ".join(card.name for card in cards(on))
-
-
-# The decided method in the unit of a role's server, so that its next residency uses it, and when to look at it again.
-
-_NOTE = patterns.compile(r"# Speculation: (.*)\n")
-_STARTED = patterns.compile(r"^ExecStart=(?:.*\\\n)*.*$", patterns.MULTILINE)
-_NEXT = " \\\n"
-
-
-def write_launch(unit: Path, on: Machine, choice: Choice, runs: Sequence[Run], model: str) -> None:
-    """Have a unit start its server as decided; systemd has to reload it afterwards.
-
-    Args:
-        unit: its file, on the machine `on`.
-        choice: what was decided from `runs`.
-        model: the folder or name of the model that was measured.
-
-    Raises:
-        UsageError: nothing is decided, or it was measured on something else than the unit starts.
-        Conflict: the unit is not as `navigator swap install` wrote it.
-        MissingPart: its folder cannot be written.
-    """
-    text = read_text(unit, on) or ""
-    started = flags_of_unit(text).get("--model-path", "")
-    if choice.decision == "cannot tell":
-        raise UsageError("Nothing is decided: the unit stays as it is.", hint=choice.sentence)
-    if any(run.random_weights or run.engine != "sglang" for run in runs):
-        raise UsageError("Units start SGLang with trained models; these runs are of others.")
-    if state_of(unit, on) != "ours":
-        raise Conflict(f"{unit} is not as `navigator swap install` writes it.", hint="Install it first.")
-    if model != started:
-        raise UsageError(f"{unit} starts {started}; {model or 'another model'} was measured.")
-    chosen = choice.chosen
-    mine = [run for run in runs if chosen and (run.draft, run.gamma) == (chosen.draft, chosen.gamma)]
-    words = mine[0].arguments if mine else ()
-    flags = "".join((f"{_NEXT}    " if word.startswith("--") else " ") + quoted(word) for word in words)
-    note = _facts(started, runs[-1].version, runs[-1].card, on) | {"decided": choice.sentence}
-    body = f"# Speculation: {json.dumps(note, ensure_ascii=False)}\n" + _NOTE.sub("", text.partition("\n")[2])
-    for command in _STARTED.findall(body):
-        kept = [each for each in command.split(_NEXT) if not each.lstrip().startswith("--speculative")]
-        body = body.replace(command, _NEXT.join(kept) + flags)
-    carry_out([PlannedFile(unit, sealed(body), on=on)])
-
-
-def to_look_at(text: str, version: str, on: Machine = HERE) -> str:
-    """Why a unit's speculation has to be measured again, in words; "" where nothing changed or none was decided.
-
-    Args:
-        text: of the unit, on the machine `on`.
-        version: of the SGLang that it starts; "" where that is unknown.
-    """
-    found = _NOTE.search(text)
-    if found is None:
-        return ""
-    noted = read_json(found[1])
-    now = _facts(flags_of_unit(text).get("--model-path", ""), version, card_names(on), on)
-    changed = [name for name, value in now.items() if value and noted[name] and value != noted[name]]
-    return ", ".join(f"{name}: {noted[name]} then, {now[name]} now" for name in changed)
-
-
-def _facts(model: str, version: str, card: str, on: Machine) -> dict[str, str]:
-    """What the decision depends on. `files`: a digest of the model's config and index, where it is a folder."""
-    read = [on.read(Path(model) / name) for name in ("config.json", "model.safetensors.index.json")]
-    files = b"".join(each[0] for each in read if each is not None)
-    digest = hashlib.sha256(files).hexdigest()[:12] if files else ""
-    return {"model": model, "files": digest, "engine": version, "card": card}

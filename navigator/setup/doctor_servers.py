@@ -11,19 +11,19 @@ from urllib.parse import urlsplit
 
 from navigator.config.paths import resource_dir
 from navigator.config.settings import ServerSettings, Settings
-from navigator.lab.speculation.decide import to_look_at
 from navigator.model.errors import NavigatorError
 from navigator.model.states import Role
 from navigator.model.text import plural
 from navigator.setup.files import read_text, sealed, state_of
 from navigator.setup.install import open_to_others, places_of, program_of_unit, unit_state
-from navigator.setup.plan import model_folder, total_bytes, weight_files
 from navigator.setup.sglang_flags import FIXED, find_sglang, is_vulnerable
+from navigator.setup.speculation import to_look_at
 from navigator.swap import strategy_class
 from navigator.swap.base import ROLES, Check
 from navigator.swap.gpu import cards, is_local
 from navigator.swap.machine import HERE, Machine, There, servers_machine
 from navigator.swap.ssh import ConnectionLost
+from navigator.swap.weights import model_folder, total_bytes, weight_files
 
 if TYPE_CHECKING:
     from navigator.setup.install import Places
@@ -151,7 +151,6 @@ def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Chec
 
 
 def _check_files(settings: Settings, role: Role, *, units: bool) -> Iterator[Check]:
-
     server = settings.server(role)
     dirs = settings.swap.model_dirs
     files = weight_files(server.model, dirs)
@@ -170,7 +169,6 @@ def _check_files(settings: Settings, role: Role, *, units: bool) -> Iterator[Che
 
 
 def _access(settings: Settings, role: Role) -> Iterator[Check]:
-
     server = settings.server(role)
     port = urlsplit(server.base_url).port or 80
     others = open_to_others(port)
@@ -215,14 +213,12 @@ def remote_items(settings: Settings) -> Iterator[Check]:
 
 
 def _items(settings: Settings, there: There) -> Iterator[Check]:
-
     yield from card_items(there)
     yield _script(settings, there, places_of("user", there).scripts or Path())
     yield from unit_items(settings, places_of(settings.swap.systemd.scope, there))
 
 
 def _script(settings: Settings, there: There, folder: Path) -> Check:
-
     own = settings.swap.script
     path = Path(own) if own else folder / "model-swap.sh"
     text = read_text(path, there)
