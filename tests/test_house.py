@@ -202,13 +202,13 @@ def test_functions_stay_short() -> None:
 
 BUDGETS = {
     "journey": 5_290,
-    "actions": 2_070,
+    "actions": 1_900,
     "engine": 2_190,
     "tui": 6_810,
     "cli": 3_810,
     "store": 2_900,
     "lab": 2_765,
-    "sandbox": 2_145,
+    "sandbox": 2_155,
     "swap": 2_440,
     "context": 1_695,
     "git": 1_985,
@@ -225,7 +225,7 @@ BUDGETS = {
     "landing": 805,
     "exam": 1_494,
     "process": 670,
-    "sheet": 1_180,
+    "sheet": 1_220,
     "mcp": 320,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""

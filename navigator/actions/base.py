@@ -17,8 +17,8 @@ from navigator.config.reading import dotted
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.json_text import require_bounded
 from navigator.model.models import Model
-from navigator.model.states import ProposalState
 from navigator.model.text import plural as plural
+from navigator.sheet.marks import read_card
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
@@ -153,33 +153,6 @@ def explained(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         return f"there is no argument {where!r}"
     return f"{where}: {first['msg'].removeprefix('Value error, ')}"
-
-
-def read_card(reader: Reader, identifier: str) -> Card:
-    """The task, and its proposal if it has one, that a verb is about, with what a row of a list does not know.
-
-    Args:
-        identifier: of a proposal, or of a task, whose newest proposal it is then about if it has one.
-
-    Raises:
-        NotFound: there is no such proposal or task.
-    """
-    from navigator.sheet.parts import waits_for
-    from navigator.sheet.variants import approved_variant
-
-    if identifier[:1] in "Tt":
-        (card,) = reader.cards_of([reader.task(identifier).id], removed=True)
-    else:
-        (card,) = reader.cards_about([identifier])
-    if not card.proposal:
-        return card
-    proposal = reader.proposal(card.proposal)
-    if proposal.state is ProposalState.SUPERSEDED:
-        return card._replace(newer=reader.replaced_by(proposal))
-    if not card.open:
-        return card
-    part = waits_for(reader, proposal)
-    return card._replace(waits_for=part.id if part else "", rival=approved_variant(reader, proposal))
 
 
 class SubjectVerb(Verb):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -31,31 +31,19 @@ class Conduct(Verb):
             return Conflict("Nothing is waiting for review.")
         return None
 
-    def question(self, reader: Reader) -> Question | None:
-        if self.do != "stop":
-            return None
-        return Question(
-            "Stop the conductor?", ("Work in progress is done again by the next one.",), "stop it"
-        )
-
     async def perform(self, deps: Dependencies) -> Done:
-        conductor = deps.conductor
+        conductor, role = deps.conductor, self.role.value
         assert conductor is not None, "`needs_conductor`"
-        found: dict[str, Any] = {"do": self.do, "to": self.role, "waiting": 0, "already": False, "in_hand": 0}
         if self.do == "review":
             conductor.review_now()
-            found["waiting"] = _waiting(deps.reader)
-            told = Told("reviewer", f"is next; {found['waiting']} awaiting review")
-        elif self.do == "stop":
+            return done([Told("reviewer", f"is next; {_waiting(deps.reader)} awaiting review")])
+        if self.do == "stop":
             conductor.stop("stopped by the user")
-            told = Told("conductor", "is stopping; `navigator run` continues where it stopped")
-        else:
-            found |= {"already": conductor.swap_to(self.role), "in_hand": conductor.running}
-            running = found["in_hand"]
-            after = f" after {plural(running, 'running task')}" if running else " next"
-            said = "is already loaded" if found["already"] else f"will be loaded{after}"
-            told = Told(self.role.value, said)
-        return done([told], **found)
+            return done([Told("conductor", "is stopping; `navigator run` continues where it stopped")])
+        already, running = conductor.swap_to(self.role), conductor.running
+        after = f"after {plural(running, 'running task')}" if running else "next"
+        told = Told(role, "is already loaded" if already else f"will be loaded {after}")
+        return done([told], to=self.role, already=already, in_hand=running)
 
 
 def _waiting(reader: Reader) -> int:
@@ -90,26 +78,10 @@ class PrepareExam(Verb):
     past: bool = False
     since: int = Field(default=0, ge=0)
 
-    def refuse(self, reader: Reader) -> NavigatorError | None:
-        for name in self.projects:
-            reader.project(name)
-        return None
-
     async def perform(self, deps: Dependencies) -> Done:
-        self.require(deps.reader)
         made = await self._prepare(deps)
-        return done(
-            (
-                Told(
-                    one.project,
-                    one.problem or f"{plural(one.faulty, 'faulty item')}, {one.clean} clean",
-                    "warning" if one.problem else "information",
-                    one.hint,
-                )
-                for one in made
-            ),
-            projects=made,
-        )
+        said = {one.project: f"{plural(one.faulty, 'faulty item')}, {one.clean} clean" for one in made}
+        return done([Told(one.project, one.problem or said[one.project]) for one in made], projects=made)
 
     async def _prepare(self, deps: Dependencies) -> list[PreparedProject]:
         from navigator.exam.backtest import prepare_backtest

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
 
-from navigator.actions.base import Done, NoteField, Question, SubjectVerb, Told, Verb, done, plural, read_card
+from navigator.actions.base import Done, NoteField, Question, SubjectVerb, Told, Verb, done, plural
 from navigator.journey.moves import reject, withdraw_approval
 from navigator.model import patterns
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Decision, Model, Proposal, utc_now
 from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
-from navigator.sheet.parts import built_on
+from navigator.sheet.marks import read_card
+from navigator.sheet.parts import built_on, is_landed
+from navigator.sheet.writing import comment_text, place_of
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
@@ -327,16 +329,6 @@ def _no_note() -> UsageError:
     )
 
 
-def comment_text(comment: Mapping[str, Any]) -> str:
-    """A comment as a note quotes it: where, the line, the words."""
-    return f"{place_of(comment)}: {comment['quote'].strip()}".removesuffix(": ") + f"\n  {comment['text']}"
-
-
-def place_of(comment: Mapping[str, Any]) -> str:
-    """The file of a comment, with the line where it is about one."""
-    return f"{comment['path']}:{comment['line']}" if comment["line"] else str(comment["path"])
-
-
 # Take back a landing, or an approval that has not landed.
 
 
@@ -365,15 +357,17 @@ class Undo(SubjectVerb):
         )
 
     def question(self, reader: Reader) -> Question | None:
-        landed = [
-            proposal
-            for proposal in map(reader.proposal, self.ids)
-            if proposal.landing is not None and proposal.landing.state is LandingState.LANDED
-        ]
+        landed = [one for one in map(reader.proposal, self.ids) if is_landed(one)]
         if not landed:
             # One key withdraws the approval, another gives it again.
             return None
-        lines = [line for proposal in landed for line in _landed_lines(reader, proposal)]
+        lines = []
+        for one in landed:
+            assert one.landing is not None
+            where = one.landing.ref.removeprefix("refs/heads/")
+            lines += [f"{one.id}  {one.project}: {one.title}", f"{one.landing.commit[:12]} on {where}"]
+            if above := _above(reader, one):
+                lines.append(f"⚠ built on it: {above}")
         lines.append(
             "What is undone does not wait for you again; a retry (`t` on the screens) writes it again."
         )
@@ -394,6 +388,9 @@ class Undo(SubjectVerb):
 
     async def _undo(self, deps: Dependencies, proposal: Proposal) -> dict[str, Any]:
         """The result for one proposal; `ref` is the branch that was moved or made, "" for an approval that was withdrawn."""
+        from navigator.journey.land import undo
+        from navigator.store.database import require_space
+
         row: dict[str, Any] = {"id": proposal.id, "undone": False, "ref": ""}
         try:
             # A landing under way is not interrupted: once it is done, there is a landing to undo and no approval.
@@ -405,32 +402,18 @@ class Undo(SubjectVerb):
                         withdraw_approval(tx, on.proposal, tx.read.task(on.task))
                     why = "the approval is withdrawn; it is waiting for your decision again"
                     return row | {"undone": True, "reason": why}
-            return row | {"undone": True} | await _undo_landing(deps, proposal)
+            require_space(deps.paths.root)
+            landing = await undo(deps, proposal.id)
         except NavigatorError as error:
             return row | {"reason": str(error)}
+        above = _above(deps.reader, proposal)
+        more = f"; {above} built on it, and will be rewritten once it is approved" if above else ""
+        return row | {"undone": True, "ref": landing.ref, "reason": landing.reason + more}
 
 
-async def _undo_landing(deps: Dependencies, proposal: Proposal) -> dict[str, Any]:
-    from navigator.journey.land import undo
-    from navigator.store.database import require_space
-
-    require_space(deps.paths.root)
-    landing = await undo(deps, proposal.id)
-    above, more = [task.id for task in built_on(deps.reader, proposal)], ""
-    if above:
-        more = f"; {', '.join(above)} built on it, and will be rewritten once it is approved"
-    return {"ref": landing.ref, "reason": landing.reason + more}
-
-
-def _landed_lines(reader: Reader, proposal: Proposal) -> list[str]:
-    assert proposal.landing is not None
-    branch = proposal.landing.ref.removeprefix("refs/heads/")
-    lines = [
-        f"{proposal.id}  {proposal.project}: {proposal.title}",
-        f"{proposal.landing.commit[:12]} on {branch}",
-    ]
-    above = [task.id for task in built_on(reader, proposal)]
-    return [*lines, f"⚠ built on it: {', '.join(above)}"] if above else lines
+def _above(reader: Reader, proposal: Proposal) -> str:
+    """The tasks that build on a proposal, by id."""
+    return ", ".join(task.id for task in built_on(reader, proposal))
 
 
 class LookForReverts(Verb):

@@ -7,18 +7,18 @@ would leave this machine is shown first: the very prompts, redacted, counted and
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from navigator.actions.base import Done, Question, Told, Verb, done, plural, read_card
+from navigator.actions.base import Done, Question, Told, Verb, done, plural
 from navigator.actions.conducting import swap_words
 from navigator.actions.deciding import Pinned, not_waiting, require_tree
 from navigator.journey import moves
 from navigator.model.errors import ConfigError, Conflict, NavigatorError
 from navigator.model.models import Proposal
 from navigator.model.states import Escalation, Role, TaskState
+from navigator.sheet.marks import read_card
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
@@ -57,41 +57,32 @@ class Escalate(Verb):
         from navigator.config.paths import StatePaths, state_dir
         from navigator.config.settings import load_settings
 
-        settings = load_settings()
-        require_final(settings.final.configured)
         shown = [reader.proposal(entry.id) for entry in self.proposals]
-        found = plan_leaving(StatePaths(state_dir()), settings, reader, shown)
-        _require_sendable(found)
+        found = plan_leaving(StatePaths(state_dir()), load_settings(), reader, shown)
         lines = [line for one in found for line in _leaving_lines(one)]
         return Question(f"Send {names} to another machine?", tuple(lines), "send it")
 
     async def perform(self, deps: Dependencies) -> Done:
         self.require(deps.reader)
-        shown = [deps.reader.proposal(entry.id) for entry in self.proposals]
-        for proposal, entry in zip(shown, self.proposals, strict=True):
-            require_tree(proposal, entry.tree)
-        rows: dict[str, Leaving] = {one.id: {"id": one.id, "again": False} for one in shown}
+        shown = {entry.id: deps.reader.proposal(entry.id) for entry in self.proposals}
+        for entry in self.proposals:
+            require_tree(shown[entry.id], entry.tree)
+        asked = list(shown.values())
+        rows: list[Leaving] = [{"id": one.id, "again": False} for one in asked]
         if self.final:
-            require_final(deps.settings.final.configured)
-            found = await asyncio.to_thread(plan_leaving, deps.paths, deps.settings, deps.reader, shown)
-            _require_sendable(found)
-            rows = {one["id"]: one for one in found}
+            rows = await asyncio.to_thread(plan_leaving, deps.paths, deps.settings, deps.reader, asked)
             self.require(deps.reader)  # planning took its time
         with deps.store.transaction() as tx:
-            for proposal in shown:
+            for proposal, row in zip(asked, rows, strict=True):
                 task = tx.read.task(proposal.task_id)
                 if task.state is TaskState.AWAITING_REVIEW:
                     tx.escalate_task(task.id, Escalation.NEXT)
                 else:
                     moves.escalate(tx, task, final=self.final)
-                    rows[proposal.id]["again"] = True
+                    row["again"] = True
         hint = "" if deps.conducting else "No conductor is running: `navigator run` starts one."
-        return done(
-            (Told(row["id"], self._words(row), hint=hint) for row in rows.values()),
-            proposals=list(rows.values()),
-            final=self.final,
-            running=deps.conducting,
-        )
+        told = (Told(row["id"], self._words(row), hint=hint) for row in rows)
+        return done(told, proposals=rows, final=self.final, running=deps.conducting)
 
     def _words(self, row: Leaving) -> str:
         if self.final:
@@ -100,34 +91,10 @@ class Escalate(Verb):
 
     def _swap_lines(self, reader: Reader) -> tuple[str, ...]:
         """What reading them now costs."""
-        again = any(
-            reader.task(reader.proposal(one.id).task_id).state is TaskState.AWAITING_APPROVAL
-            for one in self.proposals
-        )
+        if all(read_card(reader, one.id).state is TaskState.AWAITING_REVIEW for one in self.proposals):
+            return (swap_words(reader),)
         back = "It comes back to you with another verdict beside the first, whatever that says."
-        return (swap_words(reader), back) if again else (swap_words(reader),)
-
-
-def require_final(configured: bool) -> None:
-    """Refuse where there is no final model.
-
-    Raises:
-        ConfigError: `[final]` names none.
-    """
-    if not configured:
-        raise ConfigError(
-            "No final model is set.",
-            hint="Set model and base_url under [final] in the settings (docs/settings.md).",
-        )
-
-
-def _require_sendable(found: list[Leaving]) -> None:
-    refused = [one for one in found if one["refused"]]
-    if refused:
-        raise Conflict(
-            f"{refused[0]['id']} may not leave this machine: {refused[0]['refused']}",
-            hint="The reviewer here can read it: escalate it without --final.",
-        )
+        return swap_words(reader), back
 
 
 # What would leave this machine
@@ -136,9 +103,8 @@ REDACTED = "[redacted"
 
 
 Leaving = dict[str, Any]
-"""What is sent of one proposal, as JSON: where to, how many `prompts`, characters of each of the `files` of which something is
-shown, `characters` and `tokens` of all prompts (`exact`: by the model's own count), how many secrets were `redacted`, and why
-nothing of it is sent (`refused`)."""
+"""What is sent of one proposal, as JSON: where to, how many `prompts`, the `files` of which something is shown, `characters` and
+`tokens` of all prompts (`exact`: by the model's own count), and how many secrets were `redacted`."""
 
 
 def _leaving_lines(one: Leaving) -> list[str]:
@@ -148,7 +114,7 @@ def _leaving_lines(one: Leaving) -> list[str]:
         f"{one['id']} to {one['model']} at {one['host']}:",
         f"{plural(one['prompts'], 'prompt')}, {one['characters']:,} characters, {tokens}",
         "the task, its note, the results of checks, and of these files:",
-        *(f"  {path}  {size:,} characters" for path, size in one["files"].items()),
+        *(f"  {path}" for path in one["files"]),
         f"secrets taken out: {one['redacted']}",
     ]
 
@@ -159,50 +125,48 @@ def plan_leaving(
     """What would be sent of each. Runs git: use it in a thread.
 
     Raises:
+        ConfigError: `[final]` names no model.
+        Conflict: one of them may not be sent, or does not fit into a prompt.
         NavigatorError: a repository cannot be read.
     """
     from navigator.journey.dependencies import Prompting
 
+    if not settings.final.configured:
+        hint = "Set model and base_url under [final] in the settings (docs/settings.md)."
+        raise ConfigError("No final model is set.", hint=hint)
     # The keys of these prompts differ from those that are sent, and are as long.
     deps = Prompting(settings)
     return [_planned(paths, deps, reader, proposal) for proposal in proposals]
 
 
 def _planned(paths: StatePaths, deps: Prompting, reader: Reader, proposal: Proposal) -> Leaving:
-    from navigator.git.private import PrivateRepo
-    from navigator.journey.repositories import at_home
+    from navigator.journey.repositories import Repositories
     from navigator.journey.review import plan_review, prompt_dependencies
     from navigator.journey.subject import learn_leaving, leaving_messages, read_subject
 
     final, redact = deps.settings.final, deps.redact
     task, project = reader.task(proposal.task_id), reader.project(proposal.project_id)
-    with at_home(project):
-        private = PrivateRepo.open(paths.private, project)
+    private = Repositories(paths.private).private(project)
     learn_leaving(redact, project, private, proposal)
     subject = read_subject(private, project, task, proposal)
     plan = plan_review(subject, prompt_dependencies(deps, Role.FINAL))
-    refused = f"{subject.guarded}." if subject.guarded else ""
-    if not plan.readings and not refused:
-        refused = f"It does not fit into a prompt: {'; '.join(plan.too_large)}."
+    if subject.guarded or not plan.readings:
+        why = subject.guarded or f"It does not fit into a prompt: {'; '.join(plan.too_large)}"
+        hint = "The reviewer here can read it: escalate it without --final."
+        raise Conflict(f"{proposal.id} may not leave this machine: {why}.", hint=hint)
     texts = [message["content"] for reading in plan.readings for message in leaving_messages(redact, reading)]
+    shown = [reading.shown for reading in plan.readings]
+    files = [path for one in shown for path in (*(file.path for file in one.files), *one.context)]
     counter = deps.counter_for(Role.FINAL)
-    tokens = sum(counter.count(text) for text in texts)
-    sizes: Counter[str] = Counter()
-    for reading in plan.readings:
-        for file in reading.shown.files:
-            sizes[file.path] += sum(len(line.text) + 1 for hunk in file.hunks for line in hunk.lines)
-        for path, pieces in reading.shown.context.items():
-            sizes[path] += sum(len(text) for _, text in pieces)
     return {
         "id": proposal.id,
         "again": False,
         "model": final.model,
         "host": urlsplit(final.base_url).netloc,
         "prompts": len(plan.readings),
-        "files": {redact.outgoing(path): size for path, size in sizes.items()},
+        "files": [redact.outgoing(path) for path in dict.fromkeys(files)],
         "characters": sum(map(len, texts)),
-        "tokens": tokens,
+        "tokens": sum(map(counter.count, texts)),
         "exact": counter.exact,
         "redacted": sum(text.count(REDACTED) for text in texts),
-        "refused": refused,
     }

@@ -43,9 +43,8 @@ class MarkSeen(Verb):
         with deps.store.transaction() as tx:
             for identifier in self.ids:
                 tx.set_proposal_seen(deps.reader.proposal(identifier).id, self.seen)
-        names = ", ".join(self.ids[:3]) + (" …" if len(self.ids) > 3 else "")
-        told = [Told(names, f"marked as {'seen' if self.seen else 'not seen'}")] if self.ids else []
-        return done(told, **dict(self))
+        said = f"marked as {'seen' if self.seen else 'not seen'}"
+        return done([Told(", ".join(self.ids), said)])
 
 
 class SaveDraft(Verb):

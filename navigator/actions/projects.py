@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 import shutil
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from navigator.actions.base import Done, Level, Question, Told, Verb, done, plural
+from navigator.actions.base import Done, Question, Told, Verb, done, plural
 from navigator.journey.moves import cancel, withdraw_approval
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Project
-from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES, CheckOutcome, TaskState
+from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES, TaskState
 
 if TYPE_CHECKING:
     from navigator.git.facts import RepoFacts
@@ -42,7 +41,7 @@ class AddProject(Verb):
     async def perform(self, deps: Dependencies) -> Done:
         from navigator.git.facts import read_facts, resolve_base
         from navigator.landing.plan import why_nobody
-        from navigator.sandbox.propose import proposed_for
+        from navigator.sandbox.propose import proposed_for, untested
 
         facts = await asyncio.to_thread(read_facts, self.path)
         require_fitting(deps.reader, facts)
@@ -68,17 +67,6 @@ class AddProject(Verb):
         hint = "\n".join(filter(None, (f'Next: navigator task add {project.name} "…"', tests, nobody)))
         told = Told(project.name, f"added ({project.path})", hint=hint)
         return done([told], project=project, proposed=proposed, nobody=nobody)
-
-
-def untested(name: str, proposed: str) -> str:
-    """What is off for a project without a test command, and how to set one: in a sentence or two."""
-    command = shlex.quote(proposed or "CMD")
-    seems = f" It seems to be `{proposed}`:" if proposed else " Set one:"
-    return (
-        "No test command: proposals are not tested, no finding can be proved by a test, and the reviewer's exam takes no items"
-        " from here."
-        f"{seems} navigator project set {name} --check {command}"
-    )
 
 
 def require_fitting(reader: Reader, facts: RepoFacts) -> None:
@@ -298,15 +286,13 @@ class CheckProject(Verb):
         base = await asyncio.to_thread(new_base, project)
         tree = await deps.repositories.locked(project.id, setup.private.pin_base, base)
         spec = await asyncio.to_thread(prepare, project, setup.private, tree)
+        baseline, proposed = None, ""
         if project.check.strip():
-            baseline, proposed = await baseline_of(deps, setup, tree, rerun=True), ""
-            outcome, detail = baseline.outcome, baseline.detail.partition("\n")[0]
+            baseline = await baseline_of(deps, setup, tree, rerun=True)
         else:
-            baseline, proposed = None, await asyncio.to_thread(proposed_for, setup.private.git, tree)
-            outcome, detail = CheckOutcome.UNTESTED, "no test command"
-        level: Level = "information" if outcome is CheckOutcome.PASSED else "error"
+            proposed = await asyncio.to_thread(proposed_for, setup.private.git, tree)
         return done(
-            [Told(project.name, f"{outcome.value}: {detail}", level)],
+            [Told(project.name, baseline.detail.partition("\n")[0] if baseline else "no test command")],
             project=project.name,
             command=project.check,
             base=base,

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Self
 from pydantic import model_validator
 
 from navigator.actions.base import Done, NoteField, Question, SubjectVerb, Told, Verb, done, plural
-from navigator.actions.deciding import TreePin, comment_text, place_of, require_tree, wrong_state
+from navigator.actions.deciding import TreePin, require_tree, wrong_state
 from navigator.actions.tasks import TEXT_LIMIT
 from navigator.journey.moves import put_away
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Finding, Proposal, Task
 from navigator.model.states import LOOP_TASK_STATES, ProposalState, TaskKind
 from navigator.model.text import safe_line
+from navigator.sheet.writing import comment_text, place_of
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
@@ -165,12 +166,8 @@ class RequestFix(SubjectVerb):
 
 
 def _findings(proposal: Proposal) -> list[Finding]:
-    review = proposal.review
-    return (
-        [finding for finding in review.findings if finding.asked_for and not finding.dismissed]
-        if review is not None
-        else []
-    )
+    held = proposal.review.findings if proposal.review is not None else ()
+    return [finding for finding in held if finding.asked_for and not finding.dismissed]
 
 
 def _branch(reader: Reader, review_task: Task) -> tuple[str, bool]:

@@ -15,7 +15,6 @@ from navigator.actions.base import (
     Verb,
     done,
     plural,
-    read_card,
     refusal_of,
 )
 from navigator.actions.deciding import wrong_state
@@ -34,7 +33,8 @@ from navigator.model.states import (
     TaskKind,
     TaskState,
 )
-from navigator.sheet.variants import variant_words, why_it_waits
+from navigator.sheet.marks import read_card
+from navigator.sheet.variants import variant_words
 
 if TYPE_CHECKING:
     from navigator.config.settings import Settings
@@ -152,12 +152,7 @@ class PutAway(TaskVerb):
         return None
 
     def question(self, reader: Reader) -> Question | None:
-        left = 0
-        for identifier in dict.fromkeys(self.ids):
-            task = reader.task(identifier)
-            left += sum(
-                one.state == SuggestionState.OPEN for one in reader.suggestions(task.id, attempt=task.attempt)
-            )
+        left = sum(read_card(reader, identifier).suggestions for identifier in dict.fromkeys(self.ids))
         if not left:
             return None
         line = f"{plural(left, 'open suggestion')} will be dismissed."
@@ -189,25 +184,6 @@ class After(TaskVerb):
         if on.state is TaskState.QUEUED:
             return None
         return wrong_state(on, f"Only a queued task waits for others; {on.task}")
-
-    def refuse(self, reader: Reader) -> NavigatorError | None:
-        if (refusal := super().refuse(reader)) is not None or self.after:
-            return refusal
-        alone = next((task for task in map(reader.task, self.ids) if not task.after), None)
-        return Conflict(f"{alone.id} comes after no other task.") if alone is not None else None
-
-    def question(self, reader: Reader) -> Question | None:
-        if self.after:
-            return None
-        found = [reader.task(identifier) for identifier in self.ids]
-        lines = [
-            why_it_waits(
-                task.id, [(one.id, one.state) for one in reader.predecessors(task.id) if not one.met]
-            )
-            for task in found
-        ]
-        title = f"Start {', '.join(task.id for task in found)} without waiting?"
-        return Question(title, tuple(filter(None, lines)), "start")
 
     def move(self, tx: Transaction, task: Task) -> None:
         tx.link_task(task.id, self.after)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from navigator.actions.projects import AddProject, CheckProject, Landing, RemoveProjects, SetProject, untested
+from navigator.actions.projects import AddProject, CheckProject, Landing, RemoveProjects, SetProject
 from navigator.cli import output, session
 from navigator.cli.command import Commands, Folder, Value, command, given
 from navigator.config.paths import is_folder, typed_path
@@ -22,6 +22,7 @@ from navigator.model.models import Baseline
 from navigator.model.secrets import MOST_VALUES
 from navigator.model.states import CheckOutcome
 from navigator.model.text import plural, safe_line, safe_text
+from navigator.sandbox.propose import proposed_for, untested
 
 if TYPE_CHECKING:
     from navigator.model.models import Project
@@ -207,8 +208,6 @@ def _may_add(count: int) -> bool:
 
 
 def _below(folder: Path) -> Iterator[tuple[Path, str]]:
-    from navigator.sandbox.propose import proposed_for
-
     with session.reading() as store:
         known = {entry.path for entry in store.projects()}
     for path in find_repositories(folder):

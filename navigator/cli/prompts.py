@@ -82,9 +82,9 @@ def try_one(ids: TaskIds, *, prompt: Annotated[str, Value("NAME")] = "") -> None
     """
     from navigator.actions.preview import try_prompt
 
-    paths, settings, library = state_paths(), load_settings(), _own()
+    paths, settings = state_paths(), load_settings()
     with reading(paths) as store:
-        trials = [try_prompt(paths, settings, store, library, one, name=prompt) for one in ids]
+        trials = [try_prompt(paths, settings, store, one, name=prompt) for one in ids]
     output.show({"trials": trials}, lambda _: list(map(_show_trial, trials)))
 
 
@@ -111,7 +111,7 @@ def context(ids: TaskIds) -> None:
 
     paths, settings = state_paths(), load_settings()
     with reading(paths) as store:
-        found = [preview(paths, settings, store, identifier)[1] for identifier in ids]
+        found = [preview(paths, settings, store, identifier) for identifier in ids]
     output.show({"contexts": found}, lambda _: list(map(_show_preview, found)))
 
 

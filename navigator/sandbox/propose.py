@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -38,6 +39,17 @@ def proposed_for(git: Git, treeish: str) -> str:
         return git.contents([entry.sha])[entry.sha] if entry and entry.mode.startswith("100") else None
 
     return proposed_command(entries.keys(), read)
+
+
+def untested(name: str, proposed: str) -> str:
+    """What is off for a project without a test command, and how to set one: in a sentence or two."""
+    command = shlex.quote(proposed or "CMD")
+    seems = f" It seems to be `{proposed}`:" if proposed else " Set one:"
+    return (
+        "No test command: proposals are not tested, no finding can be proved by a test, and the reviewer's exam takes no items"
+        " from here."
+        f"{seems} navigator project set {name} --check {command}"
+    )
 
 
 def _make(paths: Collection[str], read: Read) -> str:

@@ -325,6 +325,34 @@ Place = tuple[int, str, str, str, tuple[str, ...]]
 """Of a proposal that may land: its project, id, task, the first of its task's variants, and the paths it touches."""
 
 
+def read_card(reader: Reader, identifier: str) -> Card:
+    """The task, and its proposal if it has one, that a verb is about, with what a row of a list does not know.
+
+    Args:
+        identifier: of a proposal, or of a task, whose newest proposal it is then about if it has one.
+
+    Raises:
+        NotFound: there is no such proposal or task.
+    """
+    # Lists of cards are read without the models.
+    from navigator.sheet.parts import waits_for
+    from navigator.sheet.variants import approved_variant
+
+    if identifier[:1] in "Tt":
+        (card,) = reader.cards_of([reader.task(identifier).id], removed=True)
+    else:
+        (card,) = reader.cards_about([identifier])
+    if not card.proposal:
+        return card
+    proposal = reader.proposal(card.proposal)
+    if proposal.state is ProposalState.SUPERSEDED:
+        return card._replace(newer=reader.replaced_by(proposal))
+    if not card.open:
+        return card
+    part = waits_for(reader, proposal)
+    return card._replace(waits_for=part.id if part else "", rival=approved_variant(reader, proposal))
+
+
 def places_of(cards: Iterable[Card]) -> Iterator[Place]:
     """The proposals that may land."""
     for card in cards:

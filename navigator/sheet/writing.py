@@ -1,10 +1,10 @@
-"""How a proposal came about and what happened to its task, in words: looks, agents, repairs, tests of findings, events."""
+"""A proposal's making and its task's history in words: prompt, looks, agents, tests of findings, comments, events."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from navigator.model import patterns
 from navigator.model.states import (
@@ -18,6 +18,8 @@ from navigator.model.states import (
 from navigator.model.text import plural, safe_line
 
 if TYPE_CHECKING:
+    from navigator.context.build import Context
+    from navigator.context.pack import ContextFile
     from navigator.model.models import Event, Finding, Proposal, Reproduction
     from navigator.model.records import AgentTurn, JudgementCount, Look
     from navigator.store.reads.proposals import ProposalReads
@@ -25,6 +27,39 @@ if TYPE_CHECKING:
 
 
 _NOT_SHOWN = frozenset({LookOutcome.NOTHING, LookOutcome.REPEATED, LookOutcome.REFUSED, LookOutcome.NO_ROOM})
+
+
+class Piece(NamedTuple):
+    """One part of a prompt, and why it is there.
+
+    `shared` parts are the same for every task of the base; `path` and `lines` are "" for what is not of a file.
+    """
+
+    part: str
+    tokens: int
+    why: str
+    shared: bool = False
+    path: str = ""
+    lines: str = ""
+
+
+def pieces_of(context: Context) -> list[Piece]:
+    """What a prompt shows of a project, part by part, in the prompt's order."""
+
+    def of_file(part: str, file: ContextFile, *, shared: bool = False) -> Piece:
+        last = file.first + len(file.text.splitlines()) - 1
+        lines = "" if file.whole else f"{file.first}-{last}"
+        return Piece(part, file.tokens, file.why, shared, file.path, lines)
+
+    found = [of_file("conventions", context.conventions, shared=True)] if context.conventions else []
+    found.append(Piece("tree", context.tree_tokens, "all paths; large folders as a count", shared=True))
+    if context.map:
+        found.append(Piece("map", context.map_tokens, "definitions in the most used files", shared=True))
+    found += [of_file("file", file) for file in context.files]
+    found += [of_file("excerpt", file) for file in context.excerpts]
+    if context.nearby:
+        found.append(Piece("nearby", context.nearby_tokens, "definitions in the next files by rank"))
+    return found
 
 
 def looks_of(reader: ProposalReads, proposal: Proposal) -> list[Look]:
@@ -146,6 +181,16 @@ def lines_below(finding: Finding) -> list[str]:
         return lines
     said = f"you: {judged.judgement.value.replace('_', ' ')}{f': {judged.note}' if judged.note else ''}"
     return [*lines, safe_line(said)]
+
+
+def comment_text(comment: Mapping[str, Any]) -> str:
+    """A comment as a note quotes it: where, the line, the words."""
+    return f"{place_of(comment)}: {comment['quote'].strip()}".removesuffix(": ") + f"\n  {comment['text']}"
+
+
+def place_of(comment: Mapping[str, Any]) -> str:
+    """The file of a comment, with the line where it is about one."""
+    return f"{comment['path']}:{comment['line']}" if comment["line"] else str(comment["path"])
 
 
 def _reproduction_lines(finding: Finding) -> list[str]:

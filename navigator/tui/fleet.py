@@ -135,12 +135,12 @@ class FleetScreen(NavScreen):
             f"{swap_price(self._snapshot.swaps, to.value)} Afterwards Navigator schedules as usual.",
         ]
         if await self.app.push_screen_wait(ConfirmDialog(f"Swap to the {to.value}?", lines, yes="swap")):
-            await perform(self.app, Conduct(do="swap", role=to), ask=False)
+            await perform(self.app, Conduct(do="swap", role=to))
 
     @work(group="stop", exclusive=True)
     async def action_stop(self) -> None:
         """Stop the conductor."""
-        await perform(self.app, Conduct(do="stop"), ask=False)
+        await perform(self.app, Conduct(do="stop"))
 
 
 TAIL_BYTES = 64 * 1024

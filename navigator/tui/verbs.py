@@ -25,16 +25,13 @@ if TYPE_CHECKING:
 V = TypeVar("V", bound=Verb)
 
 
-async def perform(
-    app: BaseApp, verb: Verb, *, draft: str = "", ask: bool = True, quiet: bool = False
-) -> Done | None:
+async def perform(app: BaseApp, verb: Verb, *, draft: str = "", quiet: bool = False) -> Done | None:
     """Perform a verb from a screen; call it in a worker, since it waits for dialogs.
 
     Args:
         app: the application.
         verb: what to do, and what to do it to.
         draft: the key under which an unfinished note is kept.
-        ask: False where the caller has asked already.
         quiet: leave the outcome to the caller, unless something went wrong.
 
     Returns:
@@ -45,7 +42,7 @@ async def perform(
         if refusal is not None:
             app.toast(str(refusal), "warning")
             return None
-        question = await app.feed.read(verb.question) if ask else None
+        question = await app.feed.read(verb.question)
         answered = await _ask_user(app, verb, question, draft) if question is not None else verb
         if answered is None:
             await app.drafts.flush()

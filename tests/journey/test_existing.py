@@ -8,7 +8,6 @@ import threading
 
 import pytest
 
-from navigator.actions.base import read_card
 from navigator.actions.tasks import PutAway
 from navigator.cli.review import UNSETTLED
 from navigator.engine.conductor import Conductor
@@ -19,7 +18,7 @@ from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Decision, Task
 from navigator.model.states import DecisionKind, ProposalState, TaskKind, TaskState
-from navigator.sheet.marks import facts_of
+from navigator.sheet.marks import facts_of, read_card
 from tests.git.world import fingerprint
 from tests.journey.room import Room, edit, text_of
 from tests.journey.scripted_models import approval, objection

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from navigator.actions.deciding import comment_text
 from navigator.figures.intervals import share
 from navigator.figures.page import PageQuestion, declared, document
 from navigator.model.errors import NotFound
 from navigator.model.records import JudgementCount
 from navigator.model.states import Criterion, Judgement, Severity, Verdict
-from navigator.sheet.writing import ENOUGH_JUDGED, record_words
+from navigator.sheet.writing import ENOUGH_JUDGED, comment_text, record_words
 from tests.journey.answers import grounded
 from tests.journey.room import Room, review_of
 from tests.journey.scripted_models import approval, objection

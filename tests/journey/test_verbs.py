@@ -9,7 +9,7 @@ import pytest
 
 from navigator.actions import registry
 from navigator.actions.approve import Approve, merge_hint
-from navigator.actions.base import Question, SubjectVerb, read_card
+from navigator.actions.base import Question, SubjectVerb
 from navigator.actions.conducting import Conduct
 from navigator.actions.deciding import DecisionRow, Pinned, Reject, SendBack, Undo
 from navigator.actions.split import Split
@@ -20,7 +20,7 @@ from navigator.landing.plan import unknown_person
 from navigator.model.errors import UsageError
 from navigator.model.models import Decision, Landing
 from navigator.model.states import DecisionKind, LandingState, TaskState
-from navigator.sheet.marks import batch_choice
+from navigator.sheet.marks import batch_choice, read_card
 from tests.journey.landing_bench import LandingBench
 from tests.journey.splitting import THIRTY, SplitBench
 from tests.journey.support import git, without_identity

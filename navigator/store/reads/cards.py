@@ -120,7 +120,7 @@ class Card(NamedTuple):
             project's base is at another commit now. These three are known where the card was held against the others
             (`sheet.marks`).
         newer: the open proposal that replaced this one; `waits_for`: the part that has to land first; `rival`: the variant of the
-            same task that is approved. These three are known where the card was read for a verb (`actions.base.read_card`).
+            same task that is approved. These three are known where the card was read for a verb (`sheet.marks.read_card`).
     """
 
     task: str

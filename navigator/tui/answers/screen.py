@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from textual import work
 from textual.app import ComposeResult
 
-from navigator.actions.base import Done, Verb, read_card
+from navigator.actions.base import Done, Verb
 from navigator.actions.deciding import SendBack
 from navigator.actions.tasks import Cancel, PutAway, Retry, TaskVerb
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, Suggestion, Task
 from navigator.model.states import Role, SuggestionState, TaskState
 from navigator.model.text import safe_line, safe_text
+from navigator.sheet.marks import read_card
 from navigator.sheet.variants import predecessor_words, why_it_waits
 from navigator.tui.base import begin
 from navigator.tui.deck_snapshot import DeckSnapshot, short_model

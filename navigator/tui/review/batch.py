@@ -15,13 +15,13 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 
 from navigator.actions.approve import Approve, destination
-from navigator.actions.base import Level, Told, read_card, refusal_of
+from navigator.actions.base import Level, Told, refusal_of
 from navigator.actions.deciding import Decide, Pinned, Reject, require_tree
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal
 from navigator.model.states import DecisionKind
 from navigator.model.text import plural, safe_line
-from navigator.sheet.marks import Kind, facts_of, left_out
+from navigator.sheet.marks import Kind, facts_of, left_out, read_card
 from navigator.store.reads.cards import Card
 from navigator.store.reads.reader import Reader
 from navigator.tui.base import DecideAll

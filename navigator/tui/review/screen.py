@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from navigator.actions.approve import Approve
-from navigator.actions.base import Verb, read_card
+from navigator.actions.base import Verb
 from navigator.actions.deciding import Decide, Pinned, Reject, SendBack, Undo, decided
 from navigator.actions.notes import KeepComment, MarkSeen
 from navigator.actions.reviews import RequestFix
@@ -23,6 +23,7 @@ from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal
 from navigator.model.states import LandingState, Severity
 from navigator.model.text import safe_text
+from navigator.sheet.marks import read_card
 from navigator.tui.base import OpenProposal, begin
 from navigator.tui.deck_snapshot import DeckSnapshot
 from navigator.tui.dialogs import NoteDialog
