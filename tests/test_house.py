@@ -215,7 +215,7 @@ BUDGETS = {
     "model": 1_590,
     "rehearsal": 1_290,
     "figures": 1_560,
-    "client": 1_115,
+    "client": 1_100,
     "checks": 630,
     "edits": 1_035,
     "setup": 1_530,

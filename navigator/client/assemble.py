@@ -117,12 +117,10 @@ class Assembly:
 
     Attributes:
         max_chars: most characters of text and reasoning together.
-        schema: a schema was asked for, so JSON in the reasoning channel is the answer if nothing else came.
         thinking: the model was allowed to reason.
     """
 
     max_chars: int
-    schema: bool = False
     thinking: bool = False
     model: str = ""
     finish_reason: str = ""
@@ -214,9 +212,9 @@ class Assembly:
         details = usage.get("prompt_tokens_details")
         cached = details.get("cached_tokens") if isinstance(details, dict) else 0
         self._tokens = (
-            _amount(usage.get("prompt_tokens")),
-            _amount(usage.get("completion_tokens")),
-            _amount(cached),
+            amount(usage.get("prompt_tokens")),
+            amount(usage.get("completion_tokens")),
+            amount(cached),
         )
 
     def result(self) -> tuple[str, str]:
@@ -239,17 +237,9 @@ class Assembly:
                 f"The answer ended with finish_reason {safe_line(self.finish_reason[:40])!r}, not 'stop'.",
                 hint="A content filter or a tool call does this: look at the server's settings.",
             )
-        return self._split()
-
-    def _split(self) -> tuple[str, str]:
-        content, reasoning = self.content, self.reasoning
-        if not reasoning:
-            content, reasoning = _without_thoughts(content, assume_open=self.thinking)
-        # SGLang with thinking off and a schema: the JSON arrives as reasoning and the content stays empty
-        # (sglang#14821, sglang#9282, vllm#44012). Words with a draft among them are no answer.
-        if self.schema and not content.strip() and reasoning.strip().startswith(("{", "[", "```")):
-            return reasoning, ""
-        return content, reasoning
+        if self.reasoning:
+            return self.content, self.reasoning
+        return _without_thoughts(self.content, assume_open=self.thinking)
 
 
 def _without_thoughts(content: str, *, assume_open: bool) -> tuple[str, str]:
@@ -276,7 +266,8 @@ def error_in_stream(payload: dict[str, Any]) -> ServingError:
     return error_for_status(status or 500, server_words(payload) or "no reason given")
 
 
-def _amount(value: Any) -> int:
+def amount(value: Any) -> int:
+    """A number of tokens or requests as a server tells it; 0 where it is none."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0 or value > 10**12:
         return 0
     return value

@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import Any, Literal
 from urllib.parse import urlencode
 
+from navigator.client.assemble import amount
 from navigator.config.file import is_rehearsal
 from navigator.model import patterns
 from navigator.model.errors import ConfigError
@@ -101,7 +102,7 @@ def build_body(
     if request.schema is not None:
         body["response_format"] = {
             "type": "json_schema",
-            "json_schema": {"name": request.schema_name, "schema": dict(request.schema), "strict": True},
+            "json_schema": {"name": "answer", "schema": dict(request.schema), "strict": True},
         }
     if request.top_logprobs:
         body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
@@ -197,7 +198,6 @@ class ChatRequest:
         messages: `{"role", "content"}` dictionaries, in order.
         max_tokens: most tokens of the answer, reasoning included.
         schema: a JSON schema the answer must fit; None for free text.
-        schema_name: the schema's name on the wire.
         thinking: whether the model may reason before it answers.
         extra: keys for the request's body, merged after everything else.
         top_logprobs: of each token of the answer, how many of the most likely ones to report; 0 for none.
@@ -208,7 +208,6 @@ class ChatRequest:
     temperature: float
     top_p: float
     schema: Mapping[str, Any] | None = None
-    schema_name: str = "review"
     thinking: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
     top_logprobs: int = 0
@@ -367,17 +366,17 @@ def _loads(payload: Any) -> Load | None:
         return None
     usages = [float(row["token_usage"]) for row in rows if _is_amount(row.get("token_usage"))]
     return Load(
-        running=sum(_int(row.get("num_running_reqs")) for row in rows),
-        waiting=sum(_int(row.get("num_waiting_reqs")) + _grammar(row) for row in rows),
+        running=sum(amount(row.get("num_running_reqs")) for row in rows),
+        waiting=sum(amount(row.get("num_waiting_reqs")) + _grammar(row) for row in rows),
         token_usage=max(usages) if usages else None,
-        room=sum(_int(row.get("max_running_requests")) for row in rows) or None,
+        room=sum(amount(row.get("max_running_requests")) for row in rows) or None,
     )
 
 
 def _grammar(row: dict[str, Any]) -> int:
     """Requests whose schema is being compiled: they are in no other queue, and end with a server that is stopped."""
     queues = row.get("queues")
-    return _int(queues.get("grammar")) if isinstance(queues, dict) else 0
+    return amount(queues.get("grammar")) if isinstance(queues, dict) else 0
 
 
 def _slots(payload: Any) -> Load | None:
@@ -385,14 +384,6 @@ def _slots(payload: Any) -> Load | None:
         return None
     running = sum(isinstance(slot, dict) and slot.get("is_processing") is True for slot in payload)
     return Load(running, 0, room=len(payload) or None)
-
-
-def _int(value: Any) -> int:
-    return value if _is_count(value) else 0
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9
 
 
 def _is_amount(value: Any) -> bool:

@@ -57,8 +57,6 @@ if TYPE_CHECKING:
 
     from navigator.config.settings import ServerSettings
 
-__all__ = ["ChatAnswer", "ChatRequest", "Load", "ModelClient", "ModelInfo", "Timeouts"]
-
 _MAX_STREAM_BYTES = 64 << 20
 _MAX_ANSWER_CHARS = 4 << 20
 _ABORT_SECONDS = 2.0
@@ -71,7 +69,6 @@ class ModelClient:
         settings: the server's address, model and limits.
         timeouts: the defaults of `Timeouts` where None.
         retry: how often and how patiently a call is repeated before its first character.
-        max_chars: most characters of an answer, reasoning included.
 
     Raises:
         ConfigError: `extra_body` sets a key that only Navigator may set.
@@ -83,14 +80,12 @@ class ModelClient:
         *,
         timeouts: Timeouts | None = None,
         retry: RetryPolicy | None = None,
-        max_chars: int = _MAX_ANSWER_CHARS,
     ) -> None:
         require_mergeable(settings.extra_body, "extra_body")
         self.settings = settings
         self.timeouts = timeouts or Timeouts()
         self._slots = asyncio.Semaphore(settings.max_inflight)
         self._retry = retry or RetryPolicy()
-        self._max_chars = max_chars
         self._dialect = Dialect()
         self._transport = Transport(settings, self.timeouts)
         self._kind: ServerKind | None = None
@@ -272,7 +267,7 @@ class ModelClient:
             extra_body={**(self._adapter or {}), **self.settings.extra_body},
             rid=rid if kind == "sglang" else "",
         )
-        assembly = Assembly(self._max_chars, schema=request.schema is not None, thinking=request.thinking)
+        assembly = Assembly(_MAX_ANSWER_CHARS, thinking=request.thinking)
         whole = False
         self._in_flight.add(rid)
         try:

@@ -16,7 +16,7 @@ class ServingError(NavigatorError):
     """Base of every failure of a model call.
 
     Attributes:
-        partial: the text that arrived before the failure; shown to people, never parsed as an answer.
+        partial: the text that arrived before the failure; never parsed as an answer.
         begun: whether the answer had begun; such a call is never repeated automatically.
         retries: how often this call was repeated before it failed.
         status: the HTTP status; 0 without a response.
@@ -33,18 +33,16 @@ class ServingError(NavigatorError):
         message: str,
         *,
         hint: str = "",
-        partial: str = "",
         status: int = 0,
         retry_after: float | None = None,
         said: str = "",
-        usage: Usage | None = None,
     ) -> None:
         super().__init__(message, hint=hint or self.default_hint)
-        self.partial = partial
+        self.partial = ""
         self.status = status
         self.retry_after = retry_after
         self.said = said
-        self.usage = usage or Usage()
+        self.usage = Usage()
         self.begun = False
         self.retries = 0
 

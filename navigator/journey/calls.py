@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from navigator.client.client import ChatRequest
+from navigator.client.body import ChatRequest
 from navigator.client.errors import CutByLength, Refused, ServingError, Unreachable
 from navigator.config.settings import ServerSettings
 from navigator.journey import moves

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from navigator.figures.intervals import Share, discordant_needed, share, sign_test, wilson
+from navigator.journey.reviewing.answer import said_by
 from navigator.lab.comparing.journal import Journal, LabTask, Vote
 from navigator.model.json_text import read_json
 
@@ -108,14 +109,13 @@ async def _ask_judge(client: ModelClient, question: str, first: str, second: str
         temperature=0.0,
         top_p=1.0,
         schema=_SCHEMA,
-        schema_name="comparison",
         thinking=settings.thinking,
     )
     try:
         answer = await client.chat(request)
     except (BadAnswer, CutByLength):  # no verdict, and no reason to stop
         return None
-    return read_verdict(answer.text)
+    return read_verdict(said_by(answer.text, answer.reasoning))
 
 
 def read_verdict(text: str) -> str | None:

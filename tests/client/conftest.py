@@ -19,10 +19,10 @@ QUICK = RetryPolicy(retries=2, base=0.001, cap=0.002, rng=random.Random(1))
 
 @pytest.fixture
 def connect() -> Callable[..., ModelClient]:
-    """Make a client for a URL: settings as keywords, `timeouts`, `retry` and `match` for the client itself."""
+    """Make a client for a URL: settings as keywords, `timeouts` and `retry` for the client itself."""
 
     def make(url: str, **kwargs: Any) -> ModelClient:
-        own = {key: kwargs.pop(key) for key in ("timeouts", "match", "max_chars") if key in kwargs}
+        own = {key: kwargs.pop(key) for key in ("timeouts",) if key in kwargs}
         retry = kwargs.pop("retry", QUICK)
         settings = ServerSettings(**({"model": "org/model", "base_url": url} | kwargs))
         own.setdefault("timeouts", Timeouts(connect=2, first_token=20, between_tokens=20, total=30, probe=5))

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from navigator.actions.registry import perform
-from navigator.client.client import ChatAnswer, ChatRequest
+from navigator.client.body import ChatAnswer, ChatRequest
 from navigator.journey import land as landing
 from navigator.journey.change import review, write
 from navigator.journey.dependencies import Dependencies
