@@ -29,7 +29,7 @@ from navigator.model.records import PreparedProject
 from navigator.model.states import PAST
 from navigator.model.text import SIMULATED, plural, safe_line
 from navigator.sheet.account import account, folded, lines
-from navigator.store.reads.statistics import ALIASES, GROUPINGS
+from navigator.store.reads.statistics import GROUPINGS
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
@@ -43,7 +43,7 @@ _WIDTH = 80
 
 Day = Annotated[str, Value("D")]
 _Page = Annotated[str, Value("[PAGE]", type=click.Choice([page.name for page in PAGES]))]
-_Grouping = Annotated[str, Value(type=click.Choice((*GROUPINGS, *ALIASES)))]
+_Grouping = Annotated[str, Value(type=click.Choice(GROUPINGS))]
 
 
 @command()
@@ -75,7 +75,7 @@ def stats(
     if look:
         _look_for_reverts()
     page = next(page for page in PAGES if page.name == name)
-    question = PageQuestion(ALIASES.get(by or "", by or ""), since_utc(since))
+    question = PageQuestion(by or "", since_utc(since))
     with acting.reading(session.state_paths()) as store, store.snapshot():
         found = (
             [comparison(store, *compare, question.by, question.since)]

@@ -11,18 +11,19 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import MetricsSettings
+from navigator.figures.page import counters
 from navigator.model.errors import MissingPart, NavigatorError
 from navigator.model.snapshot import SchedulerSnapshot
 from navigator.model.states import Role
 from navigator.schedule.swap_rule import role_of
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
-from navigator.store.reads.statistics import Count, MetricReads
 
 if TYPE_CHECKING:
     from wsgiref.simple_server import WSGIServer
@@ -127,23 +128,10 @@ class MetricsServer:
     def _counters(self) -> list[Any]:
         from prometheus_client.core import CounterMetricFamily
 
-        connection = open_reader(self._paths.database)
-        try:
-            reads = MetricReads(connection)
-            counted: dict[str, tuple[str, tuple[str, ...], list[Count]]] = {
-                "verdicts": ("Reviews.", ("role", "verdict"), reads.verdicts()),
-                "swaps": ("Swaps.", ("to", "outcome"), reads.swaps()),
-                "swap_seconds": ("Seconds of swaps.", ("to",), reads.swap_seconds()),
-                "tokens": (
-                    "Tokens of model calls; cached ones are among prompt.",
-                    ("role", "kind"),
-                    reads.tokens(),
-                ),
-            }
-        finally:
-            connection.close()
         families = []
-        for name, (about, labels, counts) in counted.items():
+        with closing(open_reader(self._paths.database)) as connection:
+            counted = list(counters(Reader(connection)))
+        for name, about, labels, counts in counted:
             family = CounterMetricFamily(f"navigator_{name}", about, labels=(*labels, "rehearsal"))
             for values, count in counts:
                 family.add_metric((*values, self._rehearsal), count)

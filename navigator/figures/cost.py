@@ -7,11 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from navigator.figures.intervals import ANECDOTAL_BELOW, Durations
-from navigator.figures.page import Column, PageQuestion, Row, Table, dash, number, percent
+from navigator.figures.page import Column, PageQuestion, Row, Table, dash, number, percent, sums
 from navigator.figures.swaps import swap_stats
 from navigator.model.models import Swap
 from navigator.model.records import CallTotals, SwapTotals, WorkTotals, Yield
 from navigator.store.reads.reader import Reader
+from navigator.store.schema import from_row, from_rows
 
 _COST_COLUMNS = Column("per accepted"), Column("total")
 _WORK = {"write": "writing", "review": "reviewing", "final": "final review", "exam": "exam"}
@@ -54,16 +55,22 @@ class Cost:
         }
 
 
-def read_costs(reader: Reader, since: str, work: Sequence[WorkTotals]) -> Cost:
+def read_costs(reader: Reader, since: str = "") -> Cost:
     """What the work from `since` on cost, and what came out of it."""
-    return Cost(reader.work_yield(since), work, reader.swap_totals(since))
+    work = from_rows(WorkTotals, sums(reader, "work", since))
+    (made,), (swaps,) = sums(reader, "yield", since), sums(reader, "swaps", since)
+    return Cost(from_row(Yield, made), work, from_row(SwapTotals, swaps))
+
+
+def call_totals(reader: Reader, since: str = "") -> list[CallTotals]:
+    """Sums over calls that ended from `since` on, by role and model; the exam's are no part of them."""
+    return from_rows(CallTotals, sums(reader, "models", since))
 
 
 def cost_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     """All that was spent, divided by what came out: on the whole, then tokens and seconds by who spent them; what a swap costs,
     by direction and phase; and how fast the models are."""
-    work, calls = reader.totals(question.since)
-    spent = read_costs(reader, question.since, work)
+    spent = read_costs(reader, question.since)
     made, swaps = spent.made, spent.swaps
 
     def row(label: str, total: float, digits: int = 0) -> Row:
@@ -113,7 +120,7 @@ def cost_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     timed = (*seconds, row("swaps", swaps.seconds, 1)) if some else ()
     yield Table("SECONDS", _COST_COLUMNS, timed, notes=notes)
     yield swap_table(reader.swaps(since=question.since))
-    yield throughput_table(calls)
+    yield throughput_table(call_totals(reader, question.since))
 
 
 # Swaps

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from navigator.model.errors import UsageError
 from navigator.model.json_text import read_toml
 from navigator.model.models import Variation
 from navigator.model.text import safe_line
+from navigator.store.reads.queries import COUNTED
 from navigator.store.reads.reader import Reader
 
 
@@ -186,6 +188,7 @@ def share_table(title: str, named: Iterable[tuple[str, Share]], about: str = "")
 def _declarations() -> dict[str, dict[str, Any]]:
     text = resources.files(__package__).joinpath("figures.toml").read_text(encoding="utf-8")
     made: dict[str, dict[str, Any]] = read_toml(text)
+    made["parts"]["counted"] = COUNTED
     return made
 
 
@@ -201,8 +204,22 @@ def declared(page: str) -> Callable[[Reader, PageQuestion], Iterator[Table]]:
     return read
 
 
-def _summed(reader: Reader, sql: str, since: str) -> list[tuple[Any, ...]]:
+def _summed(reader: Reader, sql: str, since: str) -> list[sqlite3.Row]:
     return reader.summed(sql.format_map(_declarations()["parts"]), since)
+
+
+def sums(reader: Reader, name: str, since: str) -> list[sqlite3.Row]:
+    """The rows of one of the `[sums]` of `figures.toml`."""
+    return _summed(reader, _declarations()["sums"][name], since)
+
+
+def counters(reader: Reader) -> Iterator[tuple[str, str, list[str], list[tuple[list[str], float]]]]:
+    """The `[counters]` of `figures.toml`, over everything that was recorded: name, words and labels, and what was counted, each
+    with the values of the labels."""
+    for name, held in _declarations()["counters"].items():
+        found = _summed(reader, held["query"], "")
+        counts = [(list(map(str, words)), float(n)) for *words, n in found]
+        yield name, held["about"], held["labels"], counts
 
 
 def _counts(reader: Reader, name: str, held: Mapping[str, Any], since: str) -> Table:

@@ -58,7 +58,7 @@ def _time(seconds: float) -> str:
 def summary_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     """The answers; none to see where nothing was counted at all."""
     score = next(iter(scores(reader)), None)
-    spent = read_costs(reader, question.since, reader.priced(question.since))
+    spent = read_costs(reader, question.since)
     counted = score is not None or spent.made.proposals or spent.work or spent.swaps.n
     for name, title, answer in (
         ("worth", "IS THE REVIEWER WORTH IT?", worth(score)),

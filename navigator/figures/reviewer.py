@@ -33,7 +33,7 @@ from navigator.figures.page import (
 )
 from navigator.figures.rates import RateRow, revise_rate
 from navigator.model.errors import NotFound, UsageError
-from navigator.model.models import EXISTING, Review
+from navigator.model.models import Review
 from navigator.model.states import PAST, Role
 from navigator.model.text import plural
 from navigator.store.reads.reader import Reader
@@ -43,9 +43,7 @@ from navigator.store.reads.statistics import GROUPINGS
 def scores(reader: Reader, since: str = "") -> tuple[ExamScore, ...]:
     """Every reviewer that was examined, from a UTC time on; see `exam_scores`."""
     counts = reader.exam_counts(since)
-    reviewers = {(row.model, row.prompt_version) for row in counts}
-    verdicts = [row for reviewer in reviewers for row in reader.newest_verdicts(*reviewer, since)]
-    return exam_scores(counts, verdicts)
+    return exam_scores(counts, reader.verdict_counts(since=since) if counts else ())
 
 
 def worth_of(found: Sequence[ExamScore], review: Review) -> str:
@@ -280,10 +278,9 @@ def _rate_row(label: str, row: RateRow) -> Row:
 
 def rate_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     """The revise rate, and beside it that of changes that Navigator did not write."""
-    every = reader.every_verdict_count(question.by, question.since)
-    counts = [row for row in every if row.way != EXISTING]
+    counts = reader.verdict_counts(question.by, question.since)
     whole, grouped = revise_rate(counts, whole=True), revise_rate(counts)
-    existing = revise_rate((row for row in every if row.way == EXISTING), whole=True).rows
+    existing = revise_rate(reader.verdict_counts(since=question.since, existing=True), whole=True).rows
     left = ", ".join(f"{n:,} {why.replace('_', ' ')}" for why, n in sorted(whole.excluded.items()))
     yield Table(
         "REVISE RATE",

@@ -110,7 +110,7 @@ def account(reader: Reader, since: str = "", redact: Callable[[str], str] = str)
         batch=sum(bool(one.proposal) and not left_out(one, unseen=True) for one in waits),
         troubles=tuple(sorted(troubles, key=lambda one: (one.over != "", one.tasks > 0, one.at))),
         prevented=tuple(map(redact, _prevented(reader, events))),
-        cost=read_costs(reader, since, reader.work_totals(since)),
+        cost=read_costs(reader, since),
     )
 
 

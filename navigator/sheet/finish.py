@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from navigator.config.settings import Settings, SwapSettings
+from navigator.figures.cost import call_totals
 from navigator.figures.rates import RELATED, relations, revise_rate
 from navigator.figures.swaps import NEWEST, usual_swap
 from navigator.model.models import wall_seconds
@@ -80,7 +81,7 @@ def measured_figures(reader: Reader, swap: SwapSettings) -> tuple[Figures, tuple
         took = usual_swap(swaps, origin.value, to.value)
         if took is not None and took.seconds is not None and not swap.keeps_both:
             found[name] = took.seconds.median
-    totals = [row for row in reader.call_totals() if row.role is not Role.FINAL]
+    totals = [row for row in call_totals(reader) if row.role is not Role.FINAL]
     # Of several models in one role, the one that was called last.
     for row in sorted(totals, key=lambda row: row.newest):
         speed, streams, tokens = (

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from navigator.exam.queue import ExamQueue, in_order
+from navigator.figures.cost import call_totals
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import Conflict
 from navigator.model.models import utc_now
@@ -66,7 +67,7 @@ def test_items_are_asked_within_their_share_and_leave_no_trace_of_work(room: Roo
     # Nothing that is counted or shown as work knows of it.
     assert session["calls"]["made"] == 6
     assert len(reader.proposals()) == len(reader.tasks()) == 3
-    totals = {row.role: row.calls for row in reader.call_totals()}
+    totals = {row.role: row.calls for row in call_totals(reader)}
     assert totals[Role.REVIEWER] == 3
     assert sum(count.n for count in reader.verdict_counts()) == 3
     assert not [event for event in reader.events(0) if event.kind == "review_unreadable"]

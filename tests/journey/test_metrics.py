@@ -13,6 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from navigator.config.settings import MetricsSettings
+from navigator.figures.cost import call_totals
 from navigator.model.errors import MissingPart
 from tests.journey.room import Room
 from tests.journey.scripted_models import READER, WRITER, Messages
@@ -73,7 +74,7 @@ def test_a_session_is_counted_from_its_queue_to_its_verdicts(room: Room) -> None
         assert [last["navigator_resident", role, "false"] for role in ("reviewer", "generator")] == [1, 0]
         assert last["navigator_swaps_total", "reviewer", "done", "false"] == 1
         assert last["navigator_swap_seconds_total", "reviewer", "false"] > 0
-        totals = {total.role.value: total for total in room.read().call_totals()}
+        totals = {total.role.value: total for total in call_totals(room.read())}
         for role, total in totals.items():
             assert last["navigator_tokens_total", role, "completion", "false"] == total.completion_tokens
             assert last["navigator_tokens_total", role, "prompt", "false"] == total.prompt_tokens

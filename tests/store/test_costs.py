@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from navigator.figures.cost import read_costs
 from navigator.model.models import Decision, Landing, Review, Task, Usage
 from navigator.model.records import SwapTotals, WorkTotals, Yield
 from navigator.model.states import DecisionKind, LandingState, Role, Verdict
@@ -37,7 +38,7 @@ def test_calls_are_summed_by_role_and_kind_of_work(store: Store) -> None:
     called(store, G, "generate", outcome="lost")
     with store.transaction() as tx:
         tx.begin_call(G, purpose="generate", model="m")  # runs still
-    found = {(row.role, row.work): row for row in store.read.work_totals()}
+    found = {(row.role, row.work): row for row in read_costs(store.read).work}
     assert {key: (row.calls, row.lost) for key, row in found.items()} == {
         (G, "write"): (5, 1),
         (G, "review"): (1, 0),
@@ -55,8 +56,8 @@ def test_calls_are_summed_by_role_and_kind_of_work(store: Store) -> None:
         cached_tokens=160,
         seconds=8,
     )
-    assert store.read.work_totals("2026") == store.read.work_totals()
-    assert store.read.work_totals("9999") == []
+    assert read_costs(store.read, "2026") == read_costs(store.read)
+    assert read_costs(store.read, "9999").work == []
 
 
 def test_swaps_are_summed_and_what_others_made_is_not(store: Store) -> None:
@@ -65,9 +66,9 @@ def test_swaps_are_summed_and_what_others_made_is_not(store: Store) -> None:
             tx.add_swap(swapped(28.0, started=at(second)))
         tx.add_swap(swapped(started=at(500), outcome="failed", seconds=7.0))
         tx.add_swap(swapped(started=at(550), seconds=0.0, made_by="outside"))
-    assert store.read.swap_totals() == SwapTotals(n=5, seconds=127.0, failed=1, unmeasured=1)
-    assert store.read.swap_totals(at(300)).n == 3
-    assert store.read.swap_totals("9999") == SwapTotals()
+    assert read_costs(store.read).swaps == SwapTotals(n=5, seconds=127.0, failed=1, unmeasured=1)
+    assert read_costs(store.read, at(300)).swaps.n == 3
+    assert read_costs(store.read, "9999").swaps == SwapTotals()
 
 
 def test_what_was_undone_withdrawn_or_split_is_not_accepted(store: Store, task: Task) -> None:
@@ -87,6 +88,6 @@ def test_what_was_undone_withdrawn_or_split_is_not_accepted(store: Store, task: 
         tx.set_proposal_state(withdrawn, tx.read.proposal("P1").state.OPEN)
         tx.set_landing(undone, Landing(state=LandingState.LANDED, commit="c"))
         tx.set_landing(undone, Landing(state=LandingState.UNDONE))
-    assert store.read.work_yield() == Yield(accepted=2, proposals=5, reviews=6)
-    assert store.read.work_yield(at(2)) == Yield(accepted=2)
-    assert store.read.work_yield("9999") == Yield()
+    assert read_costs(store.read).made == Yield(accepted=2, proposals=5, reviews=6)
+    assert read_costs(store.read, at(2)).made == Yield(accepted=2)
+    assert read_costs(store.read, "9999").made == Yield()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from navigator.figures.cost import call_totals
 from navigator.model.models import Task, Usage
 from navigator.model.records import Look
 from navigator.model.states import LookOutcome, Role
@@ -43,7 +44,7 @@ def test_looks_are_counted_by_kind_and_round_and_are_no_answers(store: Store, ta
     found = figures(store, "writing", "looks")
     assert {row["kind"]: shares(row)["shown"] for row in found["rows"]} == {"read": (1, 2), "search": (0, 1)}
     assert found["tokens"] == 100
-    (total,) = read.call_totals()
+    (total,) = call_totals(read)
     assert (total.calls, total.failed, total.batch_calls) == (2, 0, 0), (
         "a look is no failed call, and no change either"
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 
 from navigator.config.paths import StatePaths
+from navigator.figures.cost import call_totals
 from navigator.figures.page import PageQuestion
 from navigator.figures.pages import SUMMARY
 from navigator.model.models import Task, Usage
@@ -61,7 +62,7 @@ def test_a_call_is_counted_by_an_index(store: Store, paths: StatePaths) -> None:
 
     call()
     assert scans(store, paths, call) == []
-    (total,) = store.read.call_totals()
+    (total,) = call_totals(store.read)
     assert (total.calls, total.prompt_tokens, total.completion_tokens) == (2, 10, 14)
 
 

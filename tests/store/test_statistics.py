@@ -8,6 +8,7 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from navigator.figures.cost import call_totals
 from navigator.model.models import Proposal, Review, Task, Usage
 from navigator.model.records import CallTotals, VerdictCount
 from navigator.model.states import Role, TaskState, Verdict
@@ -64,9 +65,7 @@ def test_only_the_first_review_of_a_first_proposal_counts(store: Store, task: Ta
 GROUPS = {
     "": ("all", "all"),
     "reviewer-prompt": ("review@1", "review@1"),
-    "prompt": ("review@1", "review@1"),
     "reviewer-model": ("r", "r"),
-    "model": ("r", "r"),
     "project": ("thing", "thing"),
     "kind": ("implement", "implement"),
     "complexity": ("medium", "medium"),
@@ -102,12 +101,12 @@ def ended(store: Store, second: float, seconds: float, tokens: int = 10, **more:
 def test_calls_that_overlap_are_not_busy_twice(store: Store) -> None:
     for second, seconds in ((10, 10), (10, 10), (30, 5)):
         ended(store, second, seconds)
-    (row,) = store.read.call_totals()
+    (row,) = call_totals(store.read)
     assert (row.calls, row.seconds, row.busy_seconds) == (3, 25, 15)
     for second, seconds in ((105, 2), (115, 5), (120, 20), (130, 15)):  # around others, and in part
         ended(store, second, seconds, model="other")
-    assert store.read.call_totals()[1].busy_seconds == 30
-    assert [row.calls for row in store.read.call_totals(at(20))] == [1, 4]
+    assert call_totals(store.read)[1].busy_seconds == 30
+    assert [row.calls for row in call_totals(store.read, at(20))] == [1, 4]
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -120,7 +119,7 @@ def test_busy_seconds_are_the_seconds_in_which_any_call_ran(
     for end, length in sorted(spans):
         ended(store, end, length)
     covered = {second for end, length in spans for second in range(end - length, end)}
-    assert store.read.call_totals()[0].busy_seconds == len(covered)
+    assert call_totals(store.read)[0].busy_seconds == len(covered)
 
 
 def test_roles_and_models_are_summed_apart(store: Store, task: Task) -> None:
@@ -130,7 +129,7 @@ def test_roles_and_models_are_summed_apart(store: Store, task: Task) -> None:
     ended(store, 3, 1, role=Role.REVIEWER, model="122B", purpose="review")
     with store.transaction() as tx:
         tx.begin_call(Role.GENERATOR, task.id, model="35B")  # runs still
-    first, second = store.read.call_totals()
+    first, second = call_totals(store.read)
     assert first == CallTotals(
         role=Role.GENERATOR,
         model="35B",

@@ -11,7 +11,7 @@ from navigator.model.errors import NotFound
 from navigator.model.ids import number_of, proposal_id
 from navigator.model.json_text import read_json
 from navigator.model.models import CheckResult, Model
-from navigator.model.records import ExamAnswer, ExamCount, ExamItem, ExamPair, ExamTrial, VerdictCount
+from navigator.model.records import ExamAnswer, ExamCount, ExamItem, ExamPair, ExamTrial
 from navigator.model.states import Criterion
 from navigator.store.reads.queries import OWN_FAULT, Queries
 from navigator.store.schema import from_row
@@ -23,9 +23,6 @@ _SIZE = "CASE " + " ".join(
     f"WHEN i.changed_lines >= {least} THEN {least}" for least in sorted(SIZES, reverse=True)
 )
 _TOKENS = "coalesce(json_extract(a.usage, '$.{0}_tokens'), 0)"
-_NEWEST = 2_000
-"""First verdicts that say how often a reviewer says REVISE: an interval of two points, and quick at any size of the store."""
-
 _RECENT = 5_000
 """Newest calls in which a residency's reviews are looked for: bounds a query that is made at every step."""
 
@@ -197,22 +194,6 @@ class ExamReads(Queries):
             limit,
         )
         return [proposal_id(row["id"]) for row in found]
-
-    def newest_verdicts(self, model: str, prompt_version: str, since: str = "") -> list[VerdictCount]:
-        """The newest first verdicts on first proposals by one reviewer, `_NEWEST` at most, as the revise rate counts them."""
-        return self._models(
-            VerdictCount,
-            "SELECT model, prompt_version, verdict, self_review, count(*) AS n FROM (SELECT r.model,"
-            " r.prompt_version, r.verdict, r.self_review FROM reviews r"
-            " CROSS JOIN proposals a ON a.id = r.proposal_id WHERE r.model = ? AND r.prompt_version = ?"
-            " AND r.at >= ? AND r.counted = 1 AND r.role = 'reviewer' AND a.attempt = 0 AND a.round = 0"
-            " AND a.parent IS NULL AND a.way <> 'existing'"
-            " ORDER BY r.id DESC LIMIT ?) GROUP BY 1, 2, 3, 4",
-            model,
-            prompt_version,
-            since,
-            _NEWEST,
-        )
 
 
 MOST_TEXT = 500

@@ -83,10 +83,6 @@ class LedgerReads(Queries):
         """Model calls of a higher number, without their answers, oldest first."""
         return _calls(self._all("SELECT * FROM calls WHERE id > ? ORDER BY id", number))
 
-    def open_calls(self) -> int:
-        """Calls that have begun and not ended."""
-        return int(self._one("SELECT count(*) FROM calls WHERE outcome = 'started'"))
-
     def call_counts(self) -> dict[str, int]:
         """`{"made", "repeated", "lost", "running"}`: begun, begun again for the same step, never ended, open.
 

@@ -303,10 +303,6 @@ class AgentReads(Queries):
         """One turn by its number."""
         return from_row(AgentTurn, self._all("SELECT * FROM agent_turns WHERE id = ?", number)[0])
 
-    def open_agent_turns(self) -> int:
-        """How many turns did not end yet."""
-        return int(self._one("SELECT count(*) FROM agent_turns WHERE outcome = 'started'"))
-
     def agent_answers(self, task_id: str, attempt: int, round: int) -> list[tuple[int, str, str]]:
         """What the model answered to an agent in a round: (`seq` of the call, digest of the request, body)."""
         found = self._all(

@@ -49,10 +49,9 @@ class Store:
         self._path = database_of(connection)
         self.on_commit = on_commit
         self.read = Reader(connection)
-        if self.read.open_calls() or self.read.open_agent_turns():
-            with self.transaction() as tx:
-                tx.lose_calls()
-                tx.lose_agent_turns()
+        with self.transaction() as tx:
+            tx.lose_calls()
+            tx.lose_agent_turns()
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
