@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -42,14 +42,10 @@ def reading(paths: StatePaths | None = None) -> AbstractContextManager[Reader]:
     return glancing(Reader, paths)
 
 
-G = TypeVar("G", bound=GlanceReads)
-
-
 @contextmanager
-def glancing(reads: type[G], paths: StatePaths | None = None) -> Iterator[G]:
+def glancing(reads: type[acting.G], paths: StatePaths | None = None) -> Iterator[acting.G]:
     """The store, as far as it is read without models, for what is to be there at once; else as `reading`."""
-    with closing(acting.open_reading(paths or state_paths())) as connection:
-        store = reads(connection)
+    with acting.glancing(paths or state_paths(), reads) as store:
         if store.rehearsal:
             _say_simulated()
         yield store

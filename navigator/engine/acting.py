@@ -9,10 +9,10 @@ import logging
 import socket
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from navigator.config.file import settings_rehearse
 from navigator.config.paths import StatePaths, config_path
@@ -33,13 +33,21 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@contextmanager
-def reading(paths: StatePaths) -> Iterator[Reader]:
+def reading(paths: StatePaths) -> AbstractContextManager[Reader]:
     """The store, read-only. A state folder without a database gets an empty one first."""
     from navigator.store.reads.reader import Reader
 
+    return glancing(paths, Reader)
+
+
+G = TypeVar("G", bound=GlanceReads)
+
+
+@contextmanager
+def glancing(paths: StatePaths, reads: type[G]) -> Iterator[G]:
+    """The same for these reads alone, of which some need no model."""
     with closing(open_reading(paths)) as connection:
-        yield Reader(connection)
+        yield reads(connection)
 
 
 def open_reading(paths: StatePaths) -> sqlite3.Connection:

@@ -215,14 +215,6 @@ def to_confirm(of: Card, *, unasked: bool = False) -> list[Mark]:
     return [mark for mark in marks(of) if mark.key and (unasked or mark.kind is not Kind.UNSEEN)]
 
 
-def confirming(of: Card) -> int:
-    """How many marks `to_confirm` has, without the words: the deck asks it of everything that waits."""
-    approved, revise = of.verdict is Verdict.APPROVE, Verdict.REVISE
-    named = (approved and of.final is revise) + (approved and of.stated is revise) + bool(careful_paths(of))
-    unreviewed = of.verdict in (None, Verdict.UNREVIEWED) and not of.parent
-    return len(of.failed) + len(of.confirm) + named + unreviewed
-
-
 def named_once(known: Iterable[Card], confirm: Collection[str]) -> tuple[str, ...]:
     """`confirm` without each `RULE:PATH` that more than one proposal has: without the proposal it says too little."""
     counts = Counter(key for one in known for key in {mark.key for mark in to_confirm(one, unasked=True)})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.model.errors import NavigatorError
 from navigator.model.states import CheckOutcome, TaskState, Verdict
-from navigator.sheet.marks import NEVER, Head, Mark, Tips, careful_paths, confirming, head, marks, with_others
+from navigator.sheet.marks import NEVER, Head, Mark, Tips, careful_paths, head, marks, to_confirm, with_others
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card, CardReads, GlanceReads
@@ -139,7 +139,7 @@ def reading_seconds(of: Card) -> float:
         + A_LINE * lines * share
         + A_FINDING * (of.blocking - proved)
         + A_PROVED_FINDING * of.reproduced
-        + A_CONFIRMATION * confirming(of)
+        + A_CONFIRMATION * len(to_confirm(of))
     )
 
 

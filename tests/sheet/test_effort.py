@@ -1,4 +1,4 @@
-"""The expected effort of reading: what makes it more, what makes it less, and that both ends of the wire agree."""
+"""The expected effort of reading: what makes it more, and what makes it less."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.model.states import CheckOutcome, Verdict
-from navigator.sheet.marks import confirming, to_confirm
 from navigator.sheet.waiting import about, reading_seconds
 from navigator.store.reads.cards import Card
 from tests.sheet.cards import CARD
@@ -30,19 +29,6 @@ def test_more_to_read_takes_longer_and_what_is_known_saves_time(one: Card) -> No
     # What is not reviewed has to be confirmed besides.
     assert reading_seconds(one._replace(verdict=Verdict.APPROVE)) <= reading_seconds(one)
     assert reading_seconds(one._replace(tests=CheckOutcome.PASSED)) <= reading_seconds(one)
-
-
-@given(
-    st.builds(
-        CARD._replace,
-        **dict.fromkeys(("verdict", "stated", "final"), st.sampled_from([*Verdict, None])),
-        **dict.fromkeys(("failed", "careful", "paths"), st.sampled_from([(), ("a.py",), ("a.py", "b.py")])),
-        confirm=st.sampled_from([(), (("rule", "a.py", "words"),)]),
-        parent=st.sampled_from(["", "P9"]),
-    )
-)
-def test_what_is_confirmed_is_counted_as_it_is_listed(one: Card) -> None:
-    assert confirming(one) == len(to_confirm(one))
 
 
 def test_a_reproduced_finding_takes_less_than_one_that_has_to_be_judged() -> None:
