@@ -21,7 +21,9 @@ def finding(**fields: object) -> Finding:
         "message": "sum() of an empty list is int 0, which has no quantize.",
         "anchored": True,
     }
-    return Finding.model_validate(values | fields)
+    values |= fields
+    values |= {} if values["anchored"] else {"unanchored": "its quote was not found"} | fields
+    return Finding.model_validate(values)
 
 
 def proposed(**fields: object) -> Proposal:

@@ -22,6 +22,7 @@ from navigator.actions.base import (
 from navigator.model.errors import Conflict, NavigatorError, NotFound
 from navigator.model.models import Finding, Judged
 from navigator.model.states import Judgement, Role
+from navigator.sheet.writing import numbered
 from navigator.store.reads.exam import MOST_TEXT, Precedent
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class JudgeFinding(Verb):
 
     def _find(self, reader: Reader) -> tuple[Role, int, Finding]:
         proposal = reader.proposal(self.proposal)
-        held = proposal.findings
+        held = numbered(proposal)
         if not 1 <= self.number <= len(held):
             raise NotFound(
                 f"{proposal.id} has no finding {self.number}; it has {plural(len(held), 'finding')}.",

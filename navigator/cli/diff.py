@@ -17,7 +17,15 @@ from navigator.model.text import plural, read_words, safe_line
 from navigator.sandbox.names import UNTOLD
 from navigator.sheet.marks import Kind, facts_of, marks
 from navigator.sheet.waiting import tips
-from navigator.sheet.writing import agent_words, lines_below, looks_of, looks_words, record_words, turns_of
+from navigator.sheet.writing import (
+    agent_words,
+    lines_below,
+    looks_of,
+    looks_words,
+    numbered,
+    record_words,
+    turns_of,
+)
 from navigator.store.reads.proposals import ProposalReads
 
 if TYPE_CHECKING:
@@ -95,11 +103,11 @@ def _show_diff(
     judged = store.judgement_counts()
     findings = [
         (number, finding, record_words(judged, proposal.project, finding))
-        for number, (_, _, finding) in enumerate(proposal.findings if other is None else (), 1)
+        for number, (_, _, finding) in enumerate(numbered(proposal) if other is None else (), 1)
     ]
     for number, finding, record in findings:
         if not finding.anchored:
-            output.say(f"  does not count, {finding.why_unanchored}:", fg="magenta")
+            output.say(f"  does not count, {finding.unanchored}:", fg="magenta")
             _say_finding(number, finding, record)
     left = [each for each in findings if each[1].anchored]
     if other is not None and not files:

@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from navigator.model.ids import ProposalId, TaskId
-from navigator.model.readings import FindingFacts, ProposalFacts
 from navigator.model.states import (
+    REPRODUCED,
     CheckOutcome,
     Complexity,
     Criterion,
@@ -284,7 +284,7 @@ class Judged(Model):
     at: str = ""
 
 
-class Finding(FindingFacts, Model):
+class Finding(Model):
     """One remark of a review.
 
     `hunk` is the label in the diff the reviewer saw ("H1" …); `line` is the new-file line of the quote (old-file for a quote
@@ -315,6 +315,11 @@ class Finding(FindingFacts, Model):
     def dismissed(self) -> bool:
         """Whether the developer found it wrong, or not worth a change."""
         return self.judged is not None and self.judged.judgement is not Judgement.RIGHT
+
+    @property
+    def set_aside(self) -> bool:
+        """Whether it follows a precedent and no test has proved it all the same: then it decides nothing."""
+        return bool(self.precedent) and not (self.reproduction and self.reproduction.outcome in REPRODUCED)
 
     @property
     def asked_for(self) -> bool:
@@ -402,7 +407,7 @@ EXISTING = "existing"
 """The `way` of a proposal that nobody wrote for its task: a change of the repository, to be reviewed and never landed."""
 
 
-class Proposal(ProposalFacts, Model):
+class Proposal(Model):
     """One round's answer, immutable once made: edits, turned into a tree on a pinned base.
 
     `review` is the reviewer's newest reading, `first_review` its first where it was asked to read again; `final_review`

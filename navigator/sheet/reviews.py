@@ -67,7 +67,7 @@ def _finding(finding: Finding, redact: Redactor) -> dict[str, Any]:
         "trigger": redact.outgoing(finding.trigger),
         "message": redact.outgoing(finding.message),
         "anchored": finding.anchored,
-        "unanchored": finding.why_unanchored,
+        "unanchored": finding.unanchored,
         "reproduction": told.outcome.value if told else None,
         "judged": finding.judged.judgement.value if finding.judged else None,
         "set_aside": finding.set_aside,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from navigator.context.pack import ContextFile
     from navigator.model.models import Event, Finding, Proposal, Reproduction
     from navigator.model.records import AgentTurn, JudgementCount, Look
+    from navigator.model.states import Role
     from navigator.store.reads.proposals import ProposalReads
     from navigator.store.reads.reader import Reader
 
@@ -171,11 +172,18 @@ def record_words(counts: Sequence[JudgementCount], project: str, finding: Findin
     return ""
 
 
+def numbered(proposal: Proposal) -> list[tuple[Role, int, Finding]]:
+    """What a proposal's readers found, in the order in which it is numbered from 1: whose it is, its place there, the finding."""
+    read = [review for review in (proposal.review, proposal.final_review) if review]
+    return [(one.role, place, finding) for one in read for place, finding in enumerate(one.findings)]
+
+
 def lines_below(finding: Finding) -> list[str]:
     """What is said below a finding: what became of its test, what the developer said of it, and a precedent that it follows."""
-    lines, judged = _reproduction_lines(finding), finding.judged
+    lines, judged, made = _reproduction_lines(finding), finding.judged, finding.reproduction
     if finding.precedent:
-        counts = "decides nothing" if finding.set_aside else "counts, as its test fails"
+        fails = made is not None and made.outcome in REPRODUCED
+        counts = "counts, as its test fails" if fails else "decides nothing"
         lines.append(f"follows precedent {finding.precedent}: {counts}")
     if judged is None:
         return lines

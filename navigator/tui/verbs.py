@@ -14,6 +14,7 @@ from navigator.actions.reviews import AddReview
 from navigator.engine.acting import read_done
 from navigator.model.errors import NavigatorError
 from navigator.model.states import Judgement, TaskState
+from navigator.sheet.writing import numbered
 from navigator.tui.base import BaseApp
 from navigator.tui.dialogs import ConfirmDialog, NoteDialog, PickDialog
 
@@ -165,7 +166,8 @@ TAKE_BACK = "take it back"
 
 async def judge(app: BaseApp, proposal: str, number: int) -> bool:
     """Offer the three words, and the way back where one was said; whether anything was kept."""
-    _, _, finding = (await app.feed.read(lambda reader: reader.proposal(proposal))).findings[number - 1]
+    shown = await app.feed.read(lambda reader: reader.proposal(proposal))
+    _, _, finding = numbered(shown)[number - 1]
     choices: dict[str, Judgement | None] = {words: one for one, words in WORDS.items()}
     if finding.judged is not None:
         choices[TAKE_BACK] = None

@@ -42,7 +42,7 @@ SHOWN: dict[type[Model], tuple[str, ...]] = {
     Proposal: (
         *("id", "task_id", "project_id", "project", "attempt", "round", "state", "base_commit", "tree"),
         *("batch", "written_by", "way", "title", "seen", "checks", "review", "first_review", "final_review"),
-        *("landing", "findings"),
+        "landing",
     ),
     CheckResult: ("name", "outcome", "detail"),
     Review: (
@@ -51,7 +51,7 @@ SHOWN: dict[type[Model], tuple[str, ...]] = {
     ),
     Finding: (
         *("kind", "path", "line", "quote", "severity", "criterion", "trigger", "message", "anchored", "side"),
-        *("remark", "reproduction", "judged", "precedent", "set_aside", "why_unanchored"),
+        *("remark", "reproduction", "judged", "precedent", "unanchored"),
     ),
     Reproduction: ("outcome", "reason", "path", "failure", "revised", "revised_by"),
     Judged: ("judgement", "note"),

@@ -7,13 +7,12 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from navigator.model import states
 from navigator.model.errors import Conflict
 from navigator.model.ids import number_of, proposal_id, task_id
 from navigator.model.json_text import read_json
-from navigator.model.readings import FindingFacts, ProposalFacts
 from navigator.model.states import ENDED_TASK_STATES, ProposalState, Role
 from navigator.store.reads.cards import GlanceReads, names_in, no_proposal
 from navigator.store.reads.queries import conditions
@@ -37,20 +36,9 @@ _REVIEWS = {"review": Role.REVIEWER, "final_review": Role.FINAL}
 class _Light(SimpleNamespace):
     """Stands for a model: it has the fields that a row or an object in a JSON column has, and of a model's methods only this."""
 
-    def model_copy(self, *, update: Mapping[str, Any]) -> Self:
+    def model_copy(self, *, update: Mapping[str, Any]) -> _Light:
         """The same with other values."""
-        return type(self)(**{**vars(self), **update})
-
-
-class _Proposal(ProposalFacts, _Light):
-    """Stands for a `Proposal`."""
-
-
-class _Finding(FindingFacts, _Light):
-    """Stands for a `Finding`."""
-
-
-_CLASSES: dict[str, type[_Light]] = {"Proposal": _Proposal, "Finding": _Finding}
+        return _Light(**{**vars(self), **update})
 
 
 def _light(kind: str, found: Mapping[str, Any], **more: Any) -> Any:
@@ -63,7 +51,7 @@ def _light(kind: str, found: Mapping[str, Any], **more: Any) -> Any:
     for name, read in _READ.get(kind, {}).items():
         if values[name] is not None:
             values[name] = read(values[name])
-    return _CLASSES.get(kind, _Light)(**{**values, **more})
+    return _Light(**{**values, **more})
 
 
 def _each(kind: str, text: str) -> tuple[Any, ...]:

@@ -339,7 +339,7 @@ def _finding(note: FindingNote, width: int, *, collapsed: bool, elsewhere: bool)
         ]
     about = f" · {finding.criterion.value}" + (" · missing" if finding.kind is FindingKind.MISSING else "")
     if not finding.anchored:
-        about += f" · {finding.why_unanchored}"
+        about += f" · {finding.unanchored}"
     lines = [_headline(((label, severity), (about, "muted")), _who(note), width)]
     if elsewhere and (place := _place_words(finding)):
         lines.append(((clip(place, width), "muted"),))

@@ -24,6 +24,7 @@ from navigator.model.models import Proposal
 from navigator.model.states import LandingState, Severity
 from navigator.model.text import safe_text
 from navigator.sheet.marks import read_card
+from navigator.sheet.writing import numbered
 from navigator.tui.base import OpenProposal, begin
 from navigator.tui.deck_snapshot import DeckSnapshot
 from navigator.tui.dialogs import NoteDialog
@@ -368,7 +369,7 @@ class ReviewScreen(NavScreen):
     def action_judge(self) -> None:
         """Say what the finding under the cursor is worth."""
         shown, key = self.shown, self.diff.current_key
-        held = shown.findings if shown is not None else ()
+        held = numbered(shown) if shown is not None else []
         number = next((n for n, (role, at, _) in enumerate(held, 1) if key == f"f{role.value}{at}"), 0)
         if shown is None or not number:
             self.app.toast("Put the cursor on a finding first.")
