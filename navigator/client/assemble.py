@@ -13,7 +13,7 @@ from typing import Any
 
 from navigator.client.errors import Aborted, BadAnswer, CutByLength, ServingError, StreamCut, error_for_status
 from navigator.model.json_text import read_json
-from navigator.model.models import Uncertainty, Usage
+from navigator.model.models import Usage
 from navigator.model.text import safe_line
 
 # How unsure a model was, from the probabilities that a server tells beside its tokens (`top_logprobs` of the OpenAI format).
@@ -28,7 +28,6 @@ class EntropySum:
 
     tokens: int = 0
     total: float = 0.0
-    peak: float = 0.0
 
     def add(self, logprobs: Any) -> None:
         """Take the `logprobs` of one chunk."""
@@ -38,13 +37,10 @@ class EntropySum:
             if isinstance(told, list) and (bits := entropy(told[:_MOST])) is not None:
                 self.tokens += 1
                 self.total += bits
-                self.peak = max(self.peak, bits)
 
-    def result(self) -> Uncertainty:
-        """Mean and peak in bits; empty where no token came with probabilities."""
-        if not self.tokens:
-            return Uncertainty()
-        return Uncertainty(entropy_mean=self.total / self.tokens, entropy_peak=self.peak)
+    def mean(self) -> float | None:
+        """In bits; None where no token came with probabilities."""
+        return self.total / self.tokens if self.tokens else None
 
 
 def entropy(told: list[Any]) -> float | None:

@@ -16,7 +16,7 @@ from navigator.client.assemble import amount
 from navigator.config.file import is_rehearsal
 from navigator.model import patterns
 from navigator.model.errors import ConfigError
-from navigator.model.models import Uncertainty, Usage
+from navigator.model.models import Usage
 
 PROTECTED = ("messages", "stream")
 """Keys that `extra_body` may not touch: without them an answer could not be understood."""
@@ -218,7 +218,8 @@ class ChatAnswer:
     """A whole answer: it ended with finish_reason "stop" and [DONE].
 
     `usage` is all zero but for the seconds where the server reported no tokens. `model` is the name the server
-    gave, or the wanted one where it gave none. `uncertainty` is empty where the server reported no probabilities.
+    gave, or the wanted one where it gave none. `entropy` is how unsure the model was of a token, in bits on
+    average: of the most likely few that servers tell, what is left of the probability counting as one more. None: not told.
     """
 
     text: str
@@ -226,7 +227,7 @@ class ChatAnswer:
     usage: Usage
     model: str
     retries: int
-    uncertainty: Uncertainty = field(default_factory=Uncertainty)
+    entropy: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -291,7 +291,7 @@ class ModelClient:
             usage=assembly.usage(loop.time() - started),
             model=(not self._numbered and assembly.model) or self.settings.model,
             retries=retries,
-            uncertainty=assembly.entropy.result(),
+            entropy=assembly.entropy.mean(),
         )
 
     async def _exchange(

@@ -25,7 +25,7 @@ from navigator.model.errors import NavigatorError
 from navigator.model.models import Swap, utc_now
 from navigator.model.states import LOOP_TASK_STATES, CanaryOutcome, Role
 from navigator.sheet.finish import SWAPPING_TO, UNTIL
-from navigator.store.reads.reader import Reader
+from navigator.store.writes.writer import Transaction
 from navigator.swap import looks
 from navigator.swap.base import OTHER, PhaseEvent, Report, SwapResult
 from navigator.swap.ssh import ConnectionLost
@@ -375,10 +375,15 @@ class Residency:
         self._session.assume(role, (await self._servers.client(role).server_info()).get("timing"))
 
 
-def batch_name(reader: Reader, now: str) -> str:
+_LAST_BATCH = "last_batch"
+"""Where the newest batch's day and its number on that day are noted."""
+
+
+def next_batch(tx: Transaction, now: str) -> str:
     """The next batch's name: the day and letters, `2026-11-20-a` … `-z`, `-aa`."""
-    day = now[:10]
-    number = sum(batch.name.startswith(f"{day}-") for batch in reader.batches()) + 1
+    day, last = now[:10], tx.read.meta(_LAST_BATCH, dict) or {}
+    number = last["number"] + 1 if last.get("day") == day else 1
+    tx.set_meta(_LAST_BATCH, {"day": day, "number": number})
     letters = ""
     while number:
         number, digit = divmod(number - 1, 26)
@@ -403,8 +408,7 @@ class Batches:
         """The task's open proposal is about to be reviewed: it belongs to this batch."""
         with self._deps.store.transaction() as tx:
             if not self.name:
-                self.name = batch_name(tx.read, utc_now())
-                tx.add_batch(self.name)
+                self.name = next_batch(tx, utc_now())
             tx.set_batch([tx.read.open_proposal(task_id).id], self.name)
 
     def end(self) -> None:
@@ -412,7 +416,7 @@ class Batches:
         if not self.name:
             return
         with self._deps.store.transaction() as tx:
-            tx.end_batch(self.name)
+            tx.event("batch_ended", data={"batch": self.name})
         self.name = ""
 
     def end_if_quiet(self, *, until: str) -> None:

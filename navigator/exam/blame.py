@@ -404,14 +404,12 @@ def _look_in(project: Project, wanted: Sequence[LandedFinding]) -> list[Afterlif
 def _seen(one: LandedFinding, line: Line | None) -> Afterlife:
     late = timedelta(weeks=WEEKS) + datetime.fromisoformat(one.landed.replace("Z", "+00:00"))
     if line is None or not _same(line.text, one.finding):
-        fate, changed_by = "unknown", ""
+        fate = "unknown"
     elif not line.changed_by or line.at > late.timestamp():
-        fate, changed_by = "kept", ""
+        fate = "kept"
     else:
-        fate, changed_by = ("fixed" if says_fix(line.subject) else "changed"), line.changed_by
-    sort = {"severity": one.finding.severity, "criterion": one.finding.criterion, "at": utc_now()}
-    made = sort | {"review_id": one.review_id, "finding": one.place, "fate": fate, "changed_by": changed_by}
-    return Afterlife.model_validate(made)
+        fate = "fixed" if says_fix(line.subject) else "changed"
+    return Afterlife(review_id=one.review_id, finding=one.place, fate=fate, at=utc_now())
 
 
 def _same(text: str, finding: Finding) -> bool:

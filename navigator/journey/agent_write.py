@@ -39,7 +39,6 @@ from navigator.journey.drafting import (
 )
 from navigator.journey.prompts.assemble import Elsewhere
 from navigator.journey.prompts.material import Ground, settle
-from navigator.journey.testing import TESTS_FAILED
 from navigator.journey.write import begin
 from navigator.model import patterns
 from navigator.model.models import AppliedEdit, Task
@@ -49,6 +48,7 @@ from navigator.model.text import safe_line
 from navigator.sandbox.probe import probe
 from navigator.sandbox.suite import prepare
 from navigator.store.reads.reader import Reader
+from navigator.store.writes.ledger import TESTS_FAILED
 
 REPAIRS = 2
 """Prompts after the first in one run, for a change that cannot be taken."""

@@ -18,7 +18,7 @@ from navigator.model.models import Task
 from navigator.model.states import Role
 from navigator.store.reads.ledger import StoredAnswer
 from navigator.store.reads.reader import Reader
-from navigator.store.writes.ledger import LOOKED, LOST
+from navigator.store.writes.ledger import LOOKED, LOST, REFUSED, TESTS_FAILED
 from navigator.store.writes.writer import Store
 
 log = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ async def call_model(
         outcome="ok",
         model=answer.model,
         usage=answer.usage,
-        uncertainty=answer.uncertainty,
+        entropy=answer.entropy,
         retries=answer.retries,
         answer=text,
     )
@@ -187,7 +187,6 @@ async def ask(
     """
     server = deps.settings.server(writer)
     place = (task.id, task.attempt, task.round)
-    looked = deps.reader.answers_judged(*place, LOOKED, writer)
     try:
         answer = await call_model(
             deps,
@@ -199,7 +198,7 @@ async def ask(
             max_tokens=server.max_tokens,
             schema=schema,
             temperature=task.variation.temperature,
-            seq=deps.reader.answers_refused(*place, writer) + looked,
+            seq=deps.reader.answers_judged(*place, writer, REFUSED, TESTS_FAILED, LOOKED),
         )
     except CutByLength:
         deps.move(moves.give_up, task, f"The answer did not end within max_tokens = {server.max_tokens}.")

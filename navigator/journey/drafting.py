@@ -200,7 +200,7 @@ async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str) 
         prompt_version=cost.prompt_version,
         model=cost.model,
         usage=cost.usage,
-        **cost.uncertainty.model_dump(),
+        entropy_mean=cost.entropy,
     )
     await keep(deps.repositories, ground, made.tree)
     with deps.store.transaction() as tx:

@@ -18,6 +18,7 @@ from navigator.model.models import CheckResult, Proposal, Task
 from navigator.model.states import CheckOutcome, PolicyAction
 from navigator.model.text import safe_line
 from navigator.sandbox.suite import NAME
+from navigator.store.writes.ledger import TESTS_FAILED
 
 if TYPE_CHECKING:
     from navigator.journey.prompts.material import Ground
@@ -29,9 +30,6 @@ log = logging.getLogger(__name__)
 
 TEST_REPAIRS = 2
 """Repairs of one round that failing tests may ask for."""
-
-TESTS_FAILED = "tests_failed"
-"""A call's outcome once its answer applied and broke tests that the base passes."""
 
 
 def tests_of(proposal: Proposal) -> CheckResult | None:
@@ -63,7 +61,7 @@ def repairable(
     failed = any(check.name == NAME and check.outcome is CheckOutcome.FAILED for check in checks)
     if not failed or not deps.servers.at_hand(writer):
         return None
-    made = deps.reader.answers_judged(*place, TESTS_FAILED, role=writer)
+    made = deps.reader.answers_judged(*place, writer, TESTS_FAILED)
     return deps.reader.last_answer(*place, role=writer) if made < TEST_REPAIRS else None
 
 

@@ -17,7 +17,7 @@ from navigator.journey.drafting import POLICY_CODE, NotApplied, Outcome, draft
 from navigator.journey.looking import ask_looking, restore_looks
 from navigator.journey.prompts.blocks import data_block
 from navigator.journey.prompts.material import Material, findings_block, worth_sending
-from navigator.journey.testing import TESTS_FAILED, tests_of
+from navigator.journey.testing import tests_of
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Task
 from navigator.model.states import EITHER_KINDS, EditCode, Role, TaskKind, TaskState
@@ -26,6 +26,7 @@ from navigator.store.database import require_space
 from navigator.store.errors import StoreError
 from navigator.store.reads.ledger import StoredAnswer
 from navigator.store.reads.reader import Reader
+from navigator.store.writes.ledger import REFUSED, TESTS_FAILED
 
 _T = TypeVar("_T")
 
@@ -33,9 +34,6 @@ REPAIRS_A_FILE = 2
 WHOLE_FILE_LINES = 400
 CALLS_A_ROUND = 8
 """Calls in one round at most, whatever the files: a model that never gets there is stopped."""
-
-REFUSED = "refused"
-"""A call's outcome once its answer was judged and did not apply."""
 
 LOOKING = "looking"
 """What a proposal says of a writer that asked to be shown more before it wrote it."""
@@ -207,7 +205,8 @@ def _repair(deps: Dependencies, material: Material, refused: NotApplied) -> tupl
     where = ", ".join(safe_line(path) for path in refused.paths if path)
     verdict = f"The edits did not apply ({codes}{' in ' + where if where else ''}): {refused.problems[0]}"
     tried = Counter(deps.reader.failed_paths(task.id, task.attempt, task.round))
-    if deps.reader.answers_refused(task.id, task.attempt, task.round, material.writer) >= CALLS_A_ROUND:
+    place = (task.id, task.attempt, task.round, material.writer)
+    if deps.reader.answers_judged(*place, REFUSED, TESTS_FAILED) >= CALLS_A_ROUND:
         return verdict
     worst = max(refused.paths, key=lambda path: tried[path])
     whole = ""

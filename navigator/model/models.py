@@ -70,16 +70,6 @@ class Usage(Model):
         return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})
 
 
-class Uncertainty(Model):
-    """How unsure a model was of the tokens of an answer, in bits: `entropy_mean` over its tokens, `entropy_peak` the highest.
-
-    Servers tell the most likely few tokens only; what is left of the probability counts as one more. None: not told.
-    """
-
-    entropy_mean: float | None = None
-    entropy_peak: float | None = None
-
-
 class Project(Model):
     """A git repository in Navigator's care.
 
@@ -415,7 +405,7 @@ class Proposal(Model):
     `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole. `way` says how
     the writer worked: "blocks" is one answer of edit blocks, "existing" a change that was there before. `variant_of` and
     `variant` are the task's, `careful` the project's patterns.
-    `entropy_mean` and `entropy_peak` are those of the answer (`Uncertainty`).
+    `entropy_mean` is how unsure its writer was of a token, in bits; None where the server did not tell.
     """
 
     id: ProposalId
@@ -453,7 +443,6 @@ class Proposal(Model):
     model: str = ""
     usage: Usage = Field(default_factory=Usage)
     entropy_mean: float | None = None
-    entropy_peak: float | None = None
     created: str = ""
 
     @property

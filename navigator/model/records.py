@@ -1,4 +1,4 @@
-"""What is kept beside the work itself: model calls, failed edits, comments, batches, the landing journal."""
+"""What is kept beside the work itself: model calls, failed edits, comments, the landing journal."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ class ModelCall(Model):
     error_code: str = ""
     usage: Usage = Field(default_factory=Usage)
     entropy_mean: float | None = None
-    entropy_peak: float | None = None
     retries: int = 0
     repeat: bool = False
     started: str
@@ -131,15 +130,6 @@ class Comment(Model):
     text: str
     created: str
     sent: bool = False
-
-
-class Batch(Model):
-    """What is reviewed in one residency; `swaps` are the numbers of the swaps made for it, `ended` "" while it lasts."""
-
-    name: str
-    started: str
-    ended: str = ""
-    swaps: tuple[int, ...] = ()
 
 
 class JournalEntry(Model):
@@ -316,10 +306,7 @@ class Afterlife(Model):
 
     review_id: int
     finding: int
-    severity: Severity
-    criterion: Criterion
     fate: Literal["fixed", "changed", "kept", "unknown"]
-    changed_by: str = ""
     at: str
 
 

@@ -96,7 +96,6 @@ CREATE TABLE proposals (
     -- How the writer worked: figures of different ways are never pooled.
     way TEXT NOT NULL DEFAULT 'blocks',
     entropy_mean REAL,
-    entropy_peak REAL,
     -- The precedents that its review is shown, from the first time it is asked for on.
     precedents TEXT,
     UNIQUE (task_id, attempt, round)
@@ -180,9 +179,8 @@ CREATE TABLE calls (
     ended TEXT,
     answer BLOB,
     exam_item INTEGER REFERENCES exam_items (id),
-    -- How unsure the model was of its tokens, in bits: mean and highest; NULL where the server does not tell.
-    entropy_mean REAL,
-    entropy_peak REAL
+    -- How unsure the model was of a token on average, in bits; NULL where the server does not tell.
+    entropy_mean REAL
 ) STRICT;
 CREATE INDEX calls_step ON calls (task_id, attempt, round, purpose, seq);
 CREATE INDEX calls_open ON calls (id) WHERE outcome = 'started';
@@ -226,13 +224,6 @@ CREATE TABLE journal (
     outcome TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX journal_pending ON journal (id) WHERE closed IS NULL;
-
-CREATE TABLE batches (
-    name TEXT PRIMARY KEY CHECK (name <> ''),
-    started TEXT NOT NULL,
-    ended TEXT,
-    swaps TEXT NOT NULL DEFAULT '[]'
-) STRICT;
 
 CREATE TABLE events (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -408,10 +399,7 @@ CREATE INDEX reproductions_figures ON reproductions (at, severity, criterion, ou
 CREATE TABLE afterlives (
     review_id INTEGER NOT NULL REFERENCES reviews (id),
     finding INTEGER NOT NULL CHECK (finding >= 0),
-    severity TEXT NOT NULL CHECK (severity IN ($Severity)),
-    criterion TEXT NOT NULL CHECK (criterion IN ($Criterion)),
     fate TEXT NOT NULL CHECK (fate IN ('fixed', 'changed', 'kept', 'unknown')),
-    changed_by TEXT NOT NULL DEFAULT '',
     at TEXT NOT NULL,
     PRIMARY KEY (review_id, finding)
 ) STRICT;

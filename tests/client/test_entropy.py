@@ -27,14 +27,13 @@ def test_what_is_left_of_the_probability_counts_as_one_more_alternative() -> Non
     assert entropy(told(0.9, 0.9)) is None  # no probabilities
 
 
-def test_mean_and_peak_are_of_the_answer_and_not_of_what_was_thought_before() -> None:
+def test_the_mean_is_of_the_answer_and_not_of_what_was_thought_before() -> None:
     assembly = Assembly(1000)
     assembly.chunk(chunk("hm", told(0.25, 0.25, 0.25, 0.25), channel="reasoning_content"))
     assembly.chunk(chunk("ab", told(0.5, 0.5), told(1.0)))
     assembly.chunk({"choices": [{"delta": {"content": "c"}}]})
-    found = assembly.entropy.result()
-    assert (found.entropy_mean, found.entropy_peak) == (0.5, 1.0)
-    assert EntropySum().result().entropy_mean is None
+    assert assembly.entropy.mean() == 0.5
+    assert EntropySum().mean() is None
 
 
 @pytest.mark.parametrize(
@@ -45,9 +44,9 @@ def test_nothing_that_a_server_tells_fails_an_answer(value: Any) -> None:
     found = EntropySum()
     for logprobs in (value, {"content": value}, {"content": [value]}, {"content": [{"top_logprobs": value}]}):
         found.add(logprobs)
-    assert found.result().entropy_mean is None
+    assert found.mean() is None
     found.add({"content": [{"top_logprobs": [{"logprob": log} for log in (-math.inf, 1e308)]}]})
-    assert found.result().entropy_mean == pytest.approx(0)
+    assert found.mean() == pytest.approx(0)
 
 
 def test_probabilities_are_asked_for_only_where_wanted_and_left_out_where_refused() -> None:

@@ -125,10 +125,9 @@ async def test_a_key_opens_and_its_absence_is_named(tmp_path: Path, monkeypatch:
 
 async def test_a_real_server_tells_the_probabilities_of_its_tokens(client: ModelClient) -> None:
     """Entropies lie between 0 and that of six equal alternatives: the five that are told, and what is left."""
-    found = (await client.chat(question(top_logprobs=5))).uncertainty
-    assert found.entropy_mean is not None and found.entropy_peak is not None
-    assert 0 < found.entropy_mean <= found.entropy_peak <= math.log2(6)
-    assert (await client.chat(question())).uncertainty.entropy_mean is None
+    found = (await client.chat(question(top_logprobs=5))).entropy
+    assert found is not None and 0 < found <= math.log2(6)
+    assert (await client.chat(question())).entropy is None
 
 
 async def test_answers_are_the_same_alone_and_not_garbage_beside_other_work(client: ModelClient) -> None:

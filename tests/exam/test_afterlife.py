@@ -46,8 +46,8 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LandingBench:
     return made
 
 
-def seen(bench: LandingBench) -> dict[str, tuple[str, str]]:
-    """Fate and commit by the number of the review, after a look that left the repository as it was."""
+def seen(bench: LandingBench) -> dict[str, str]:
+    """Fates by the number of the review, after a look that left the repository as it was."""
     before = fingerprint(bench.repository)
     bench.act("reverts.look")
     assert differences(before, fingerprint(bench.repository)) == []
@@ -55,12 +55,12 @@ def seen(bench: LandingBench) -> dict[str, tuple[str, str]]:
         names = {row["id"]: f"P{row['proposal_id']}" for row in store.export_rows("reviews")}
         rows = [*store.export_rows("afterlives")]
         assert {row["finding"] for row in rows} <= {1}, "a nit is not looked at"
-        return {names[row["review_id"]]: (row["fate"], row["changed_by"]) for row in rows}
+        return {names[row["review_id"]]: row["fate"] for row in rows}
 
 
 def test_a_line_is_fixed_changed_kept_or_not_known(bench: LandingBench) -> None:
     one, two, _, four, five = bench.waiting
-    kept = {one: ("kept", ""), two: ("kept", ""), four: ("kept", ""), five: ("unknown", "")}
+    kept = {one: "kept", two: "kept", four: "kept", five: "unknown"}
     assert seen(bench) == kept
     # A change long after does not count.
     (bench.repository / CODE[0]).write_text("one\ntwo\nthree\n")
@@ -71,16 +71,16 @@ def test_a_line_is_fixed_changed_kept_or_not_known(bench: LandingBench) -> None:
     git(bench.repository, "reset", "--hard", "--quiet", "HEAD~1")
     bench.commit({"d0/f.txt": "zero\none\n2\nthree\n"}, "Count from zero")  # moves the line and leaves it
     assert seen(bench) == kept
-    fixed = bench.commit({"d0/f.txt": "zero\none\ntwo\nthree\n"}, "Fix a crash with digits")
-    changed = bench.commit({CODE[1]: "one\ntwo\nthree\n"}, "Write numbers in words")
-    assert seen(bench) == kept | {one: ("fixed", fixed), two: ("changed", changed)}
+    bench.commit({"d0/f.txt": "zero\none\ntwo\nthree\n"}, "Fix a crash with digits")
+    bench.commit({CODE[1]: "one\ntwo\nthree\n"}, "Write numbers in words")
+    assert seen(bench) == kept | {one: "fixed", two: "changed"}
     # The first change settles it.
     bench.commit({CODE[1]: "one\nTWO\nthree\n"}, "Fix the letters of two")
-    assert seen(bench) == kept | {one: ("fixed", fixed), two: ("changed", changed)}
+    assert seen(bench) == kept | {one: "fixed", two: "changed"}
     # A file that is gone was changed, and hostile words are not obeyed.
     (bench.repository / "d3/f.txt").unlink()
-    gone = bench.commit({"d4/f.txt": "one\n2\nthree\nfour\n"}, "[bold]Fix[/bold] \x1b[31m a bug; rm -rf ~")
-    assert seen(bench)[four] == ("fixed", gone)
+    bench.commit({"d4/f.txt": "one\n2\nthree\nfour\n"}, "[bold]Fix[/bold] \x1b[31m a bug; rm -rf ~")
+    assert seen(bench)[four] == "fixed"
     told = json.loads(bench.desk.read("stats", "reviewer", "--json"))["afterlife"]
     every = told["rows"][0]
     assert (every["fixed"]["k"], every["changed"]["k"], every["fixed"]["n"], told["unknown"]) == (2, 1, 3, 1)

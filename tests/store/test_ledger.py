@@ -1,4 +1,4 @@
-"""Calls, swaps, batches, failures, drafts, comments, meta values, and the way out as JSON lines."""
+"""Calls, swaps, failures, drafts, comments, meta values, and the way out as JSON lines."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_the_last_answer_is_of_its_round_and_role(store: Store, task: Task) -> N
         tx.judge_call(answer.call_id, "refused")
     judged = store.read.last_answer(task.id, 0, 0)
     assert judged.outcome == "refused"
-    assert store.read.answers_refused(task.id, 0, 0) == 1
+    assert store.read.answers_judged(task.id, 0, 0, Role.GENERATOR, "refused") == 1
     assert store.read.last_answer(task.id, 1, 0) is None
     with pytest.raises(NotFound), store.transaction() as tx:
         tx.judge_call(tx.begin_call(Role.GENERATOR, task.id), "refused")
@@ -121,7 +121,7 @@ def test_what_a_round_cost(store: Store, task: Task) -> None:
         tx.end_call(second, usage=USAGE, answer="b", model="m")
         tx.begin_call(Role.REVIEWER, task.id, 0, 0, "review")
     cost = store.read.round_cost(task.id, 0, 0)
-    assert (cost.calls, cost.usage, cost.model) == (2, USAGE + USAGE, "m")
+    assert (cost.usage, cost.model) == (USAGE + USAGE, "m")
     assert cost.prompt_version == "generate@1"
     assert store.read.last_number("calls") == 3
 
@@ -135,22 +135,6 @@ def test_swaps_come_newest_first(store: Store) -> None:
     assert newest == swap.model_copy(update={"id": 2})
     assert oldest == cold.model_copy(update={"id": 1})
     assert store.read.swaps(1) == [newest]
-
-
-def test_a_batch_holds_the_swaps_made_for_it(store: Store) -> None:
-    with store.transaction() as tx:
-        tx.add_swap(swapped(started="2026-01-01T00:00:00.000Z"))
-        tx.add_batch("a", started="2026-01-02T00:00:00.000Z")
-        tx.add_batch("a", started="2027-01-01T00:00:00.000Z")
-        tx.add_batch("b", started="2026-01-05T00:00:00.000Z")
-        tx.add_swap(swapped(started="2026-01-03T00:00:00.000Z"))
-        tx.end_batch("a")
-        tx.end_batch("b", swaps=[7], ended="2026-01-06T00:00:00.000Z")
-    first, second = store.read.batches()
-    assert (first.name, first.started, first.swaps) == ("a", "2026-01-02T00:00:00.000Z", (2,))
-    assert (second.ended, second.swaps) == ("2026-01-06T00:00:00.000Z", (7,))
-    with pytest.raises(NotFound), store.transaction() as tx:
-        tx.end_batch("none")
 
 
 def test_failures_of_one_answer_are_one_try_a_file(store: Store, task: Task) -> None:
@@ -224,7 +208,6 @@ def test_everything_leaves_as_json_lines(store: Store, task: Task) -> None:
         tx.save_draft("k", "v")
         tx.set_meta("m", {"a": 1})
         tx.journal_open(made.id, {"a": 1})
-        tx.add_batch("b")
     lines = {
         table: [json.loads(json.dumps(row)) for row in store.read.export_rows(table)] for table in tables()
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.model.models import Suggestion
+from navigator.model.models import Suggestion, Usage
 from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.reads.cards import CardReads
 from navigator.store.writes.writer import Store
@@ -89,12 +89,12 @@ def test_a_reading_is_not_what_was_written(store: Store, purpose: str) -> None:
         tx.set_task_state(task.id, TaskState.GENERATING)
         for what, text in (("generate", "the change"), (purpose, "the reading")):
             call = tx.begin_call(Role.REVIEWER, task.id, purpose=what, model="m")
-            tx.end_call(call, answer=text)
+            tx.end_call(call, answer=text, usage=Usage(prompt_tokens=7))
     read = store.read
     answer = read.last_answer(task.id, 0, 0, role=Role.REVIEWER)
     assert answer.text == "the change"
     assert read.last_answer(task.id, 0, 0) is None
-    assert read.round_cost(task.id, 0, 0, Role.REVIEWER).calls == 1
+    assert read.round_cost(task.id, 0, 0, Role.REVIEWER).usage.prompt_tokens == 7
     assert read.wrote(task.id) is Role.REVIEWER
     (held,) = read.loop_tasks({TaskState.GENERATING}, nobody)
     assert held.writer is Role.REVIEWER

@@ -118,7 +118,6 @@ class Reviewing:
         self.private = PrivateRepo.open(self.paths.private, self.project)
         self.private.pin_base(self.base)
         clock.ago(hours=3)
-        tx.add_batch("2026-11-20-a")
         self._revised(make, self.project)
         clock.ago(hours=2)
         readme = self._tree({"README.md": "# Billing\n\nTotals of invoices, rounded half-even.\n"})

@@ -159,7 +159,6 @@ class Maker:
                 model=GENERATOR,
                 usage=Usage(prompt_tokens=14_200, completion_tokens=1_204, cached_tokens=11_000, seconds=8.2),
                 entropy_mean=entropy,
-                entropy_peak=None if entropy is None else 5 * entropy,
             )
         )
 
@@ -203,7 +202,6 @@ class Maker:
         self.to(task, TaskState.GENERATING, TaskState.CHECKING)
         made = self.propose(task, **proposal)  # type: ignore[arg-type]
         self.to(task, TaskState.AWAITING_REVIEW, TaskState.REVIEWING)
-        self.tx.add_batch(batch)
         self.tx.set_batch([made.id], batch)
         self.review(made, verdict, findings, self_review=self_review)
         self.to(task, TaskState.AWAITING_APPROVAL)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from navigator.model.ids import number_of
 from navigator.model.models import Event, Swap, Usage
-from navigator.model.records import Batch, Comment, JournalEntry, ModelCall
+from navigator.model.records import Comment, JournalEntry, ModelCall
 from navigator.model.states import Role
 from navigator.store.reads.queries import WRITTEN, Queries, limited
 from navigator.store.schema import decoded, from_row, unpacked
@@ -57,17 +57,13 @@ class LedgerReads(Queries):
         found = self._where("comments", task_id=task_id and number_of(task_id, "T"), sent=sent)
         return [decoded(Comment, row) for row in found]
 
-    # Swaps, batches, failures, the landing journal
+    # Swaps, the landing journal
 
     def swaps(self, limit: int | None = None, *, since: str = "") -> list[Swap]:
         """Swaps, newest first; with `since` (a UTC time) only those that began from then on."""
         return self._models(
             Swap, f"SELECT * FROM swaps WHERE started >= ? ORDER BY id DESC{limited(limit)}", since
         )
-
-    def batches(self) -> list[Batch]:
-        """Batches in the order they began."""
-        return self._models(Batch, "SELECT * FROM batches ORDER BY started, name")
 
     def journal_pending(self) -> list[JournalEntry]:
         """Landings begun and not closed."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from navigator.model.errors import NotFound
 from navigator.model.ids import TaskId, number_of, task_id
 from navigator.model.json_text import read_json
-from navigator.model.models import Event, Model, Proposal, Review, Uncertainty, Usage, seconds_of
+from navigator.model.models import Event, Model, Proposal, Review, Usage, seconds_of
 from navigator.model.records import AgentTurn
 from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN, Queries
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RoundCost:
-    """What one round of a task cost the role that wrote it, and which model answered last."""
+    """What one round of a task cost the role that wrote it, and which model answered last; `entropy` is that of its last whole
+    answer."""
 
-    calls: int
     usage: Usage
     model: str
     prompt_version: str
-    uncertainty: Uncertainty = field(default_factory=Uncertainty)
+    entropy: float | None = None
 
 
 class Predecessor(Model):
@@ -180,29 +180,22 @@ class LoopReads(ReproductionReads):
     def round_cost(self, identifier: str, attempt: int, round: int, role: Role = Role.GENERATOR) -> RoundCost:
         """What writing a round cost `role` so far. The prompt's version is the one that led the round."""
         place = (identifier, attempt, round, role)
-        (total,) = self._of_round(*place, f"count(*) AS calls, {_USAGE}", WRITTEN)
-        columns = "model, prompt_version, purpose, entropy_mean, entropy_peak"
+        (total,) = self._of_round(*place, _USAGE, WRITTEN)
+        columns = "model, prompt_version, purpose, entropy_mean"
         answered = self._of_round(*place, columns, f"{WRITTEN} AND answer IS NOT NULL ORDER BY id")
         whole = [row for row in answered if row["purpose"] != "repair"]
         leading = [row["prompt_version"] for row in whole]
         return RoundCost(
-            calls=int(total["calls"]),
             usage=from_row(Usage, total),
             model=answered[-1]["model"] if answered else "",
             prompt_version=leading[0] if leading else "",
-            uncertainty=from_row(Uncertainty, whole[-1]) if whole else Uncertainty(),
+            entropy=whole[-1]["entropy_mean"] if whole else None,
         )
 
-    def answers_refused(self, identifier: str, attempt: int, round: int, role: Role = Role.GENERATOR) -> int:
-        """How many answers of a round by `role` were sent back, for edits or for tests: which repair comes next."""
-        where = f"outcome IN ('refused', 'tests_failed') AND {WRITTEN}"
-        return int(self._of_round(identifier, attempt, round, role, "count(*)", where)[0][0])
-
-    def answers_judged(
-        self, identifier: str, attempt: int, round: int, outcome: str, role: Role = Role.GENERATOR
-    ) -> int:
-        """How many answers of a round by `role` were judged as `outcome`."""
-        return int(self._of_round(identifier, attempt, round, role, "count(*)", "outcome = ?", outcome)[0][0])
+    def answers_judged(self, identifier: str, attempt: int, round: int, role: Role, *outcomes: str) -> int:
+        """How many answers of a round by `role` were judged as one of `outcomes`."""
+        where = f"outcome IN ({', '.join('?' * len(outcomes))})"
+        return int(self._of_round(identifier, attempt, round, role, "count(*)", where, *outcomes)[0][0])
 
     def repair_prompts(self, proposal: Proposal) -> list[str]:
         """The prompt version of each repair that a proposal's content came out of, oldest first: not of those asked later that

@@ -34,7 +34,6 @@ _MODELS: dict[str, type[Model]] = {
     "baselines": models.Baseline,
     "suggestions": models.Suggestion,
     "journal": records.JournalEntry,
-    "batches": records.Batch,
     "events": models.Event,
     "comments": records.Comment,
     "reproductions": models.Reproduction,

@@ -9,7 +9,7 @@ from navigator.model.errors import Conflict, NotFound, UsageError
 from navigator.model.ids import number_of
 from navigator.model.ids import proposal_id as proposal_name
 from navigator.model.ids import task_id as task_name
-from navigator.model.models import Swap, Uncertainty, Usage, utc_now
+from navigator.model.models import Swap, Usage, utc_now
 from navigator.model.records import (
     Afterlife,
     AgentTurn,
@@ -32,13 +32,18 @@ STARTED = "started"
 LOST = "lost"
 """A call's outcome when its process died before the answer was stored."""
 
+REFUSED = "refused"
+"""A call's outcome once its answer was judged and did not apply."""
+
+TESTS_FAILED = "tests_failed"
+"""A call's outcome once its answer applied and broke tests that the base passes."""
 
 LOOKED = "looked"
 """A call's outcome once its answer asked to be shown more."""
 
 
 class LedgerWrites(TransactionCore):
-    """Events: call_started, call_ended, call_judged, swap_added, edit_failed, looked, batch_ended, comment_added,
+    """Events: call_started, call_ended, call_judged, swap_added, edit_failed, looked, comment_added,
     comment_removed. Drafts and meta values write none."""
 
     def begin_call(
@@ -99,7 +104,7 @@ class LedgerWrites(TransactionCore):
         answer: str | None = None,
         model: str | None = None,
         error_code: str = "",
-        uncertainty: Uncertainty | None = None,
+        entropy: float | None = None,
     ) -> None:
         """Record how a call ended.
 
@@ -107,6 +112,7 @@ class LedgerWrites(TransactionCore):
             outcome: "ok", or a word for the failure; not "started".
             answer: the model's text, kept compressed so that a repair or a revision can quote it.
             model: None leaves what `begin_call` said.
+            entropy: how unsure the model was of a token, in bits; None where the server did not tell.
 
         Raises:
             NotFound: no such call is running.
@@ -118,12 +124,9 @@ class LedgerWrites(TransactionCore):
             raise NotFound(f"There is no running call {call_id}.", hint="It was ended before.")
         usage, ended, model = usage or Usage(), utc_now(), model or row["model"]
         values: dict[str, Any] = {"outcome": outcome, "error_code": error_code, "retries": retries}
-        values |= {
-            "ended": ended,
-            "model": model,
-            "busy": self._busy(row["role"], model, ended, usage.seconds),
-        }
-        values |= usage.model_dump() | (uncertainty or Uncertainty()).model_dump()
+        busy = self._busy(row["role"], model, ended, usage.seconds)
+        values |= {"ended": ended, "model": model, "busy": busy, "entropy_mean": entropy}
+        values |= usage.model_dump()
         if answer is not None:
             values["answer"] = packed(answer)
         self._update("calls", call_id, values)
@@ -232,32 +235,6 @@ class LedgerWrites(TransactionCore):
             shown = [look.target for look in looks]
             said = {"role": looks[0].role.value, "turn": looks[0].turn, "looks": shown}
             self.event("looked", looks[0].task_id, data=said | {"tokens": sum(look.tokens for look in looks)})
-
-    def add_batch(self, name: str, started: str = "") -> None:
-        """Begin a batch; one that exists is left as it is."""
-        self._run(
-            "INSERT INTO batches (name, started) VALUES (?, ?) ON CONFLICT DO NOTHING",
-            (name, started or utc_now()),
-        )
-
-    def end_batch(self, name: str, swaps: Sequence[int] | None = None, ended: str = "") -> None:
-        """End a batch.
-
-        Args:
-            swaps: the numbers of the swaps made for it; by default those that began since it did.
-
-        Raises:
-            NotFound: no such batch.
-        """
-        batch = self._run("SELECT started FROM batches WHERE name = ?", (name,)).fetchone()
-        if batch is None:
-            raise NotFound(f"There is no batch {name!r}.", hint="`add_batch` begins one.")
-        if swaps is None:
-            found = self._run("SELECT id FROM swaps WHERE started >= ? ORDER BY id", (batch["started"],))
-            swaps = [row["id"] for row in found]
-        values = (ended or utc_now(), dumped(tuple(swaps)), name)
-        self._run("UPDATE batches SET ended = ?, swaps = ? WHERE name = ?", values)
-        self.event("batch_ended", data={"batch": name, "swaps": list(swaps)})
 
     def save_draft(self, key: str, text: str) -> None:
         """Keep an unfinished text under a key; an empty one removes it."""
