@@ -14,10 +14,11 @@ from navigator.cli import output
 from navigator.cli.command import AtLeast1, File, Value, command, words_again
 from navigator.cli.session import ProjectNames, locked_dependencies, state_paths, take_config_projects
 from navigator.config.paths import private_folder, state_dir
+from navigator.figures.compared import Duel, Tally, tally
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share
 from navigator.lab.comparing.journal import ARMS, USUAL, Journal, Tried
 from navigator.lab.comparing.tasks import as_task, bench_functions, read_functions, replayed
-from navigator.lab.judging import Duel, Tally, ask, questions, tally
+from navigator.lab.judging import ask, questions
 from navigator.model import patterns
 from navigator.model.errors import UsageError
 from navigator.model.states import Role
@@ -26,9 +27,9 @@ from navigator.model.text import plural
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
     from navigator.config.settings import Settings
+    from navigator.figures.compared import Outlook
     from navigator.journey.dependencies import Dependencies
     from navigator.lab.comparing.journal import LabTask
-    from navigator.lab.comparing.result import Outlook
     from navigator.lab.comparing.session import Finished
     from navigator.lab.comparing.tasks import Function
 
@@ -157,7 +158,7 @@ def compare(
         seconds: Time for the test runs that prove a project's tasks.
         dry_run: Choose the tasks and say what they can show, without asking a model.
     """
-    from navigator.lab.comparing.result import outlook
+    from navigator.figures.compared import outlook
     from navigator.lab.comparing.session import compare as run
 
     names = arm or USUAL

@@ -1,18 +1,16 @@
-"""Blind judges: what they are asked about the answers of a comparison, and what their votes are worth."""
+"""Asks blind judges about the answers of a comparison: one question for each pair and order, without names, answered in JSON."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import random
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from navigator.figures.intervals import Share, discordant_needed, share, sign_test, wilson
+from navigator.figures.compared import Vote
 from navigator.journey.reviewing.answer import said_by
-from navigator.lab.comparing.journal import Journal, LabTask, Vote
+from navigator.lab.comparing.journal import Journal, LabTask
 from navigator.model.json_text import read_json
 
 if TYPE_CHECKING:
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
 
 Answers = Mapping[str, Mapping[str, str]]
 """By arm and task."""
-
-# Ask a judge: one question for each pair and order, without names, answered in JSON.
 
 _SCHEMA = {
     "type": "object",
@@ -127,156 +123,3 @@ def read_verdict(text: str) -> str | None:
         return None
     better = found.get("better") if isinstance(found, dict) else None
     return better if better in ("A", "B", "tie") else None
-
-
-# What votes are worth. Pure.
-#
-# A judge sees each pair in both orders. It *prefers* a system if it names it both times; if it changes its mind with the order
-# it has followed the position, which counts as a tie and as a flip. Several judges decide a pair by majority.
-
-MOSTLY_TIES = 0.8
-"""From this share of ties on, as the lower end of its interval, what is left decides nothing."""
-
-FOLLOWS_POSITION = 0.5
-"""A judge that flips this often, as the lower end of the interval, judges the position."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judge:
-    """One judge: pairs it saw in both orders, in how many it flipped, and how often it named the first of two.
-
-    `unusable` says why its votes say nothing; "" where they may.
-    """
-
-    name: str
-    pairs: int
-    flips: Share
-    ties: Share
-    first: Share
-    unusable: str
-
-
-@dataclass(frozen=True, slots=True)
-class Duel:
-    """Two systems by majority of the judges.
-
-    Attributes:
-        one, other: their names.
-        wins, losses, ties: of `one`, over tasks.
-        rate: wins ÷ tasks, ties in the denominator.
-        p: two-sided sign test on what is no tie.
-        reason: why that says nothing; "" where it may.
-    """
-
-    one: str
-    other: str
-    wins: int
-    losses: int
-    ties: int
-    rate: Share
-    p: float
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Everything that votes say.
-
-    `incomplete` counts pairs that a judge saw in one order only; they are left out. `unreadable` answers were no verdict and are
-    asked again next time.
-    """
-
-    judges: tuple[Judge, ...]
-    duels: tuple[Duel, ...]
-    agreement: Share
-    incomplete: int
-    votes: int
-    unreadable: int
-
-
-def duel(one: str, other: str, wins: int, losses: int, ties: int) -> Duel:
-    """Two systems from counts."""
-    tasks = wins + losses + ties
-    decided = wins + losses
-    p = sign_test(wins, losses)
-    low, _ = wilson(ties, tasks)
-    reason = ""
-    if decided < discordant_needed():
-        reason = (
-            f"{decided} of {tasks} pairs are decided. It takes {discordant_needed()}, all for one side, to tell a difference"
-            f" from chance at 5 %; {wins} to {losses} has p = {p:.4g}"
-        )
-    elif low > MOSTLY_TIES:
-        reason = (
-            f"{ties / tasks:.0%} are ties (95 %: at least {low:.0%}): nearly everything was left undecided"
-        )
-    return Duel(one, other, wins, losses, ties, share(wins, tasks), p, reason)
-
-
-def tally(votes: Sequence[Vote], unreadable: int = 0) -> Tally:
-    """Count votes: judges, then pairs by majority."""
-    both: dict[tuple[str, str, str, str], dict[str, Vote]] = defaultdict(dict)
-    for vote in votes:
-        one, other = sorted((vote.first, vote.second))
-        both[vote.judge, vote.task, one, other][vote.first] = vote
-    complete = {key: list(orders.values()) for key, orders in both.items() if len(orders) == 2}
-    outcomes: dict[tuple[str, str, str], dict[str, str]] = defaultdict(dict)
-    for (judge, task, one, other), pair in complete.items():
-        outcomes[task, one, other][judge] = consistent(pair)
-    decided = Counter[tuple[str, str, str]]()
-    for (_, one, other), by_judge in outcomes.items():
-        decided[one, other, majority(by_judge.values())] += 1
-    duels = [
-        duel(one, other, *(decided[one, other, winner] for winner in (one, other, "")))
-        for one, other in sorted({(one, other) for one, other, _ in decided})
-    ]
-    several = [by_judge for by_judge in outcomes.values() if len(by_judge) > 1]
-    return Tally(
-        judges=tuple(_judge(name, complete) for name in sorted({key[0] for key in complete})),
-        duels=tuple(duels),
-        agreement=share(sum(len(set(by_judge.values())) == 1 for by_judge in several), len(several)),
-        incomplete=len(both) - len(complete),
-        votes=len(votes),
-        unreadable=unreadable,
-    )
-
-
-def consistent(pair: Iterable[Vote]) -> str:
-    """The system that a judge names in both orders; "" if it names none or changes its mind."""
-    named = {vote.better for vote in pair}
-    return named.pop() if len(named) == 1 else ""
-
-
-def majority(outcomes: Iterable[str]) -> str:
-    """The system that more than half of the judges prefer; "" for a tie."""
-    counts = Counter(outcomes)
-    winner, votes = counts.most_common(1)[0]
-    return winner if 2 * votes > counts.total() else ""
-
-
-def _place(vote: Vote) -> str:
-    return {vote.first: "first", vote.second: "second"}.get(vote.better, "tie")
-
-
-def _judge(name: str, complete: Mapping[tuple[str, str, str, str], Sequence[Vote]]) -> Judge:
-    mine = [pair for key, pair in complete.items() if key[0] == name]
-    # A flip is a change from one system to the other; a tie in one order is none.
-    flips = share(sum({_place(vote) for vote in pair} in ({"first"}, {"second"}) for pair in mine), len(mine))
-    ties = share(sum(not consistent(pair) for pair in mine), len(mine))
-    places = Counter(_place(vote) for pair in mine for vote in pair)
-    first, second = places["first"], places["second"]
-    unusable = ""
-    if flips.low > FOLLOWS_POSITION:
-        unusable = (
-            f"it changes its mind with the order in {flips.k} of {flips.n} pairs: it judges the position"
-        )
-    elif ties.low > MOSTLY_TIES:
-        unusable = f"{ties.k} of {ties.n} pairs are ties"
-    return Judge(
-        name=name,
-        pairs=len(mine),
-        flips=flips,
-        ties=ties,
-        first=share(first, first + second),
-        unusable=unusable,
-    )

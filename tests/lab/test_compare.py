@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from navigator.figures.compared import outlook, pairs
 from navigator.figures.intervals import holm, paired_difference, pairs_needed, power, sign_test
 from navigator.lab.comparing.journal import (
     ARMS,
@@ -24,7 +25,6 @@ from navigator.lab.comparing.journal import (
     swaps_expected,
     turns_taken,
 )
-from navigator.lab.comparing.result import outlook, pairs
 from navigator.lab.comparing.session import actors_of
 from navigator.lab.comparing.tasks import read_functions
 from navigator.model.errors import Conflict, NavigatorError, UsageError

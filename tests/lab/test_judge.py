@@ -11,9 +11,10 @@ import pytest
 
 from navigator.cli.lab_compare import judged, require_judges, tell_votes
 from navigator.config.settings import Settings
-from navigator.lab.comparing.journal import Journal, LabTask, Vote
+from navigator.figures.compared import Tally, Vote, duel, tally
+from navigator.lab.comparing.journal import Journal, LabTask
 from navigator.lab.comparing.session import Finished
-from navigator.lab.judging import Tally, duel, questions, read_verdict, tally
+from navigator.lab.judging import questions, read_verdict
 from navigator.model.errors import NavigatorError, UsageError
 from tests.journey.scripted_models import Models
 

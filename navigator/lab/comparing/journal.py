@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from navigator.figures.compared import Vote
 from navigator.lab.runs import add_lines, whole_lines
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.json_text import read_json
@@ -92,16 +93,6 @@ class Swapped(_Line):
     outcome: str
 
 
-class Vote(_Line):
-    """What one judge said to one pair in one order; `better` is "" for a tie. The judge sees no names."""
-
-    task: str
-    judge: str
-    first: str
-    second: str
-    better: str
-
-
 class Setting(_Line):
     """What makes two runs of a command the same comparison."""
 
@@ -112,7 +103,7 @@ class Setting(_Line):
     simulated: bool = False
 
 
-_KINDS: dict[str, type[_Line]] = {
+_KINDS: dict[str, type[BaseModel]] = {
     "turn": Turn,
     "tests": TreeTests,
     "swap": Swapped,
@@ -162,13 +153,13 @@ class Journal:
         """Whether the tasks are chosen; otherwise those that are known are a part of them."""
         return "" in self.tried
 
-    def add(self, line: _Line) -> None:
+    def add(self, line: BaseModel) -> None:
         """Keep one line."""
         (name,) = (name for name, kind in _KINDS.items() if isinstance(line, kind))
         add_lines(self._path, [json.dumps({name: line.model_dump(mode="json")})])
         self._take(line)
 
-    def _take(self, line: _Line) -> None:
+    def _take(self, line: BaseModel) -> None:
         match line:
             case Turn():
                 self.turns[line.task, line.path] = line
@@ -189,7 +180,7 @@ class Journal:
     def _path(self) -> Path:
         return self.folder / "journal.jsonl"
 
-    def _read(self) -> Iterator[_Line]:
+    def _read(self) -> Iterator[BaseModel]:
         for number, line in enumerate(whole_lines(self._path), 1):
             try:
                 ((name, document),) = read_json(line).items()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from navigator.engine.swapping import confirmed, resident_now
+from navigator.figures.compared import ArmResult, PairResult, arm_result, pairs
 from navigator.journey.checking import SCRATCH, CheckSetup, run_tree
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.servers import ModelServers
@@ -24,7 +25,6 @@ from navigator.lab.comparing.journal import (
     swaps_expected,
     turns_taken,
 )
-from navigator.lab.comparing.result import ArmResult, PairResult, arm_result, pairs
 from navigator.lab.comparing.tasks import judged_tree
 from navigator.lab.comparing.turns import Turns, simulated
 from navigator.lab.runs import recording
