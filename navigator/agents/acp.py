@@ -96,11 +96,6 @@ class AgentPipes:
         finally:
             self._waiting.pop(number, None)
 
-    def close(self) -> None:
-        """Close the agent's input; what it has not read of it is lost."""
-        if not self._writer.is_closing():
-            self._writer.transport.abort()
-
     async def listen(self) -> None:
         """Read until the agent's output ends; then every open request fails."""
         reason = "The agent closed its output."

@@ -17,11 +17,11 @@ import logging
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from http import HTTPStatus
+from http.client import responses
 from typing import Any
 
 from navigator.agents.acp import AgentFailed
-from navigator.client.assemble import Assembly, SSEOverflow, SSEParser, load_json
+from navigator.client.assemble import Assembly, SSEParser, load_json
 from navigator.client.body import same_model
 from navigator.client.client import ModelClient
 from navigator.client.errors import ServingError, Unauthorized, Unreachable, WrongModel
@@ -306,7 +306,6 @@ class Forwarder:
             kind = response.headers.get("content-type", "application/json")
             if response.status_code != 200:
                 raise await self._client.refusal(response)
-            tally = UsageReader(self._client.settings.model, streams="event-stream" in kind)
             _head(writer, 200, kind)
             whole = bytearray()
             try:
@@ -314,55 +313,36 @@ class Forwarder:
                     if len(whole) + len(chunk) > _ANSWER or not take(len(chunk)):
                         break
                     whole += chunk
-                    tally.feed(chunk)
                     writer.write(chunk)
                     with contextlib.suppress(ConnectionError):  # the agent went: see `_REST`
                         async with asyncio.timeout(_SECONDS):
                             await writer.drain()
             except httpx.HTTPError as error:
                 log.warning("an agent's answer broke off: %s", safe_line(self._client.clean(str(error))))
-        usage, ended = tally.close(clock() - began, bytes(whole))
-        if not same_model(self._client.settings.model, tally.model or self._client.settings.model):
-            self.fail(WrongModel(f"The server answers as {safe_line(tally.model)[:80]}."))
-            return Reply(b"", kind, usage, tally.model, "failed", "wrong_model")
+        seconds = clock() - began
+        read, ended = await asyncio.to_thread(read_whole, bytes(whole), streams="event-stream" in kind)
+        usage, model = read.usage(seconds), read.model or self._client.settings.model
+        if not same_model(self._client.settings.model, model):
+            self.fail(WrongModel(f"The server answers as {safe_line(model)[:80]}."))
+            return Reply(b"", kind, usage, model, "failed", "wrong_model")
         if not ended:
-            return Reply(b"", kind, usage, tally.model, "failed", "stream_cut")
+            return Reply(b"", kind, usage, read.model, "failed", "stream_cut")
         kept = bytes(whole) if len(whole) <= _KEPT else b""
-        return Reply(kept, kind, usage, tally.model or self._client.settings.model)
+        return Reply(kept, kind, usage, model)
 
 
-class UsageReader:
-    """Reads usage, the model's name and the end out of an answer that passes by. Everything else in it is ignored."""
-
-    def __init__(self, model: str, *, streams: bool) -> None:
-        self._parser = SSEParser() if streams else None
-        self._assembly = Assembly(_ANSWER)
-        self._broken = False
-
-    @property
-    def model(self) -> str:
-        """The model that the answer names; "" where it names none."""
-        return self._assembly.model
-
-    def feed(self, chunk: bytes) -> None:
-        """Take a piece of the answer."""
-        if self._parser is None or self._broken:
-            return
-        try:
-            for data in self._parser.feed(chunk):
-                self._assembly.event(data)
-        except (ServingError, SSEOverflow):
-            self._broken = True
-
-    def close(self, seconds: float, whole: bytes) -> tuple[Usage, bool]:
-        """What it cost, and whether it came whole."""
-        if self._parser is None:
-            try:
-                self._assembly.chunk(load_json(whole.decode("utf-8", "replace")))
-            except (ValueError, ServingError):
-                self._broken = True
-        ended = bool(self._assembly.finish_reason) and not self._broken
-        return self._assembly.usage(seconds), ended
+def read_whole(whole: bytes, *, streams: bool) -> tuple[Assembly, bool]:
+    """An answer that passed by, with its usage and the model's name, and whether it came whole. CPU only: call it in a thread."""
+    assembly = Assembly(_ANSWER)
+    try:
+        if streams:
+            for data in SSEParser().feed(whole):
+                assembly.event(data)
+        else:
+            assembly.chunk(load_json(whole.decode("utf-8", "replace")))
+    except (ValueError, ServingError):
+        return assembly, False
+    return assembly, bool(assembly.finish_reason)
 
 
 async def read_request(
@@ -397,17 +377,11 @@ async def read_request(
     return words[0], words[1], await reader.readexactly(int(size))
 
 
-def _phrase(status: int) -> str:
-    """HTTP's words for a status; a server may have one of its own."""
-    return HTTPStatus(status).phrase if status in set(HTTPStatus) else "Error"
-
-
 def _head(writer: asyncio.StreamWriter, status: int, kind: str) -> None:
     """The head of an answer whose end is the connection's."""
     safe = kind if kind.isascii() and kind.isprintable() else "application/json"
-    writer.write(
-        f"HTTP/1.1 {status} {_phrase(status)}\r\ncontent-type: {safe}\r\nconnection: close\r\n\r\n".encode()
-    )
+    phrase = responses.get(status, "Error")  # a server may have a status of its own
+    writer.write(f"HTTP/1.1 {status} {phrase}\r\ncontent-type: {safe}\r\nconnection: close\r\n\r\n".encode())
 
 
 def _send(writer: asyncio.StreamWriter, status: int, body: bytes, kind: str = "application/json") -> None:

@@ -1,16 +1,15 @@
-"""What known agents need to use the generator's server and nothing else: files in their home, arguments, variables.
-
-Each agent below was run with exactly this against a scripted server and a real llama-server (tests/agents, docs/agents.md).
-"""
+"""What known agents need to use the generator's server and nothing else: files in their home, arguments, variables."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import Any
 
 from navigator.config.settings import AgentSettings
+from navigator.model.json_text import table
 
 PORT = 8000
 BASE_URL = f"http://127.0.0.1:{PORT}/v1"
@@ -41,95 +40,39 @@ class Launch:
     files: dict[str, str] = field(default_factory=dict)
 
 
-def plain(endpoint: Endpoint) -> Launch:
-    """The variables that many agents read."""
-    return Launch(env={"OPENAI_BASE_URL": BASE_URL, "OPENAI_API_KEY": KEY, "OPENAI_MODEL": endpoint.model})
-
-
-def qwen(endpoint: Endpoint) -> Launch:
-    """Qwen Code. `--bare` ignores what a repository's own `.qwen` folder would start, and halves the first request."""
-    return Launch(
-        arguments=["--bare", "--auth-type", "openai"],
-        env=plain(endpoint).env | {"QWEN_USAGE_STATISTICS_ENABLED": "false"},
-    )
-
-
-def opencode(endpoint: Endpoint) -> Launch:
-    """OpenCode. It takes its settings from one variable, and project settings are not read."""
-    model = {"name": endpoint.model, "tool_call": True}
-    limit = {"context": endpoint.context, "output": endpoint.answer}
-    config = {
-        "autoupdate": False,
-        "share": "disabled",
-        "enabled_providers": ["local"],
-        "model": f"local/{endpoint.model}",
-        "small_model": f"local/{endpoint.model}",
-        "permission": {"edit": "allow", "bash": "allow", "webfetch": "deny", "external_directory": "deny"},
-        "provider": {
-            "local": {
-                "npm": "@ai-sdk/openai-compatible",
-                "name": "local",
-                "options": {"baseURL": BASE_URL, "apiKey": KEY},
-                "models": {endpoint.model: {**model, "limit": limit}},
-            }
-        },
-    }
-    switched_off = (
-        *("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "PROJECT_CONFIG"),
-        *("CLAUDE_CODE", "EMBEDDED_WEB_UI"),
-    )
-    env = {"OPENCODE_CONFIG_CONTENT": json.dumps(config)}
-    return Launch(env=env | {f"OPENCODE_DISABLE_{name}": "1" for name in switched_off})
-
-
-def vibe(endpoint: Endpoint) -> Launch:
-    """Mistral Vibe."""
-    quoted = json.dumps(endpoint.model)
-    compact = max(endpoint.context - endpoint.answer, endpoint.context // 2)
-    text = f"""active_model = "local"
-enable_telemetry = false
-enable_update_checks = false
-enable_auto_update = false
-enable_notifications = false
-include_commit_signature = false
-
-[[providers]]
-name = "local"
-api_base = "{BASE_URL}"
-api_key_env_var = "OPENAI_API_KEY"
-api_style = "openai"
-backend = "generic"
-
-[[models]]
-name = {quoted}
-provider = "local"
-alias = "local"
-max_context_length = {endpoint.context}
-auto_compact_threshold = {compact}
-"""
-    env = {"OPENAI_API_KEY": KEY, "VIBE_HOME": "/home/sandbox/.vibe"}
-    return Launch(env=env, files={".vibe/config.toml": text})
-
-
-_PROFILES: Mapping[str, Callable[[Endpoint], Launch]] = {
-    "qwen": qwen,
-    "opencode": opencode,
-    "vibe-acp": vibe,
-    "vibe": vibe,
-}
-
-
 def launch_for(settings: AgentSettings, endpoint: Endpoint) -> Launch:
     """The launch of a known program, with the settings' own variables, and `{model}` and `{base_url}` filled in.
 
     Any word of the command may name it, as in `npx qwen`.
     """
-
-    def filled(text: str) -> str:
-        return text.replace("{model}", endpoint.model).replace("{base_url}", BASE_URL)
-
+    profiles = table(__package__, "profiles.toml")["agent"]
     names = (PurePosixPath(word).name for word in settings.command)
-    made = next((_PROFILES[name] for name in names if name in _PROFILES), plain)(endpoint)
-    made.arguments = [*map(filled, settings.command), *made.arguments]
-    made.env |= {name: filled(value) for name, value in settings.env.items()}
-    return made
+    known = (one for name in names for one in profiles if name in one["programs"])
+    profile = next(known, profiles[-1])
+    own: dict[str, str | int] = {"model": endpoint.model, "base_url": BASE_URL}
+    compact = max(endpoint.context - endpoint.answer, endpoint.context // 2)
+    words = own | {"key": KEY, "context": endpoint.context, "answer": endpoint.answer, "compact": compact}
+    # In a file the model's name stands between quotes.
+    quoted = words | {"model": json.dumps(endpoint.model)[1:-1]}
+    env = _filled(profile["env"], words)
+    return Launch(
+        arguments=[*_filled(list(settings.command), own), *profile.get("arguments", ())],
+        env={name: value if isinstance(value, str) else json.dumps(value) for name, value in env.items()}
+        | _filled(settings.env, own),
+        files=_filled(profile.get("files", {}), quoted),
+    )
+
+
+def _filled(value: Any, words: Mapping[str, str | int]) -> Any:
+    """A value with its placeholders filled in; one that is nothing but the place of a number becomes the number."""
+    if isinstance(value, dict):
+        return {_filled(name, words): _filled(one, words) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_filled(one, words) for one in value]
+    if not isinstance(value, str):
+        return value
+    for name, word in words.items():
+        if isinstance(word, int) and value == f"{{{name}}}":
+            return word
+        value = value.replace(f"{{{name}}}", str(word))
+    return value

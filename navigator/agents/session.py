@@ -54,7 +54,6 @@ START_SECONDS = 90.0
 
 _LOOK = 0.1
 _LAST = 0.5
-_GRACE = 2.0
 _STDERR = 4_000
 _INSIDE = Path(__file__).with_name("inside.py")
 _INNER = "/run/navigator-agent.py"
@@ -159,14 +158,13 @@ async def opened(
         AgentUnavailable: it cannot be started, or wants what nobody can give. AgentFailed: it ended.
     """
     running = await _start(settings, endpoint, place, sandbox, forwarder, on_text)
-    begun = polite = False
+    begun = False
     try:
         async with asyncio.timeout(START_SECONDS):
             who = await running.first(acp.introduce(running.link))
             name = await running.first(acp.begin(running.link, place.project.path))
         begun = True
         yield AgentSession(who, name, forwarder, running)
-        polite = True
     except AgentFailed as error:
         if begun:
             raise
@@ -180,7 +178,7 @@ async def opened(
             f"The agent opened no session within {START_SECONDS:g} s.{running.last_words()}"
         ) from None
     finally:
-        await running.end(grace=_GRACE if polite else 0.0)
+        await running.end()
 
 
 async def _start(
@@ -216,7 +214,7 @@ async def _start(
     finally:
         os.close(descriptor)
     out, into, people = await process.streams()
-    running = Running(process, AgentPipes(out, into, on_text), out, people, forwarder)
+    running = Running(process, AgentPipes(out, into, on_text), people, forwarder)
     try:
         running.look_after(UsageWatch(process.pid, limits, place.scratch, time.monotonic()))
         async with asyncio.timeout(START_SECONDS):
@@ -301,12 +299,11 @@ class Running:
         self,
         process: Process,
         link: AgentPipes,
-        out: asyncio.StreamReader,
         people: asyncio.StreamReader,
         forwarder: Forwarder,
     ) -> None:
         self.link = link
-        self._out, self._people = out, people
+        self._people = people
         self._process = process
         self._forwarder = forwarder
         self._stderr = bytearray()
@@ -368,24 +365,10 @@ class Running:
                 return
             await asyncio.sleep(_LOOK)
 
-    async def end(self, grace: float = 0.0) -> None:
-        """End the agent and all it started, and cut off what it asks of the model.
-
-        Args:
-            grace: seconds for it to end once its input is closed, and to write its session down.
-        """
-        listening, *_ = self._jobs
+    async def end(self) -> None:
+        """End the agent and all it started, and cut off what it asks of the model."""
         try:
             await self._forwarder.close()
-            self.link.close()
-            listening.cancel()
-            await asyncio.gather(listening, return_exceptions=True)
-            if grace:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(grace):
-                        while await self._out.read(1 << 16):
-                            pass  # who waits for room in a pipe does not end
-                        await self._process.ended()
         finally:
             self._process.leave()
             await asyncio.shield(asyncio.to_thread(self._process.end))
