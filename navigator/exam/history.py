@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from navigator.checks.removed_tests import is_test_file
 from navigator.git.diffs import path_text
 from navigator.git.facts import RepoFacts
 from navigator.git.private import FileChange, PrivateRepo
-from navigator.git.runner import Git, GitError, Person, TreeEntry, person_environment
+from navigator.git.runner import Git, GitError, LogEntry, Person, TreeEntry, person_environment, read_log
 from navigator.git.source import TreeSource
 from navigator.model import patterns
 from navigator.model.json_text import table
@@ -122,26 +121,9 @@ def read_history(facts: RepoFacts, head: str, limit: int) -> list[Commit]:
     Raises:
         GitError: the repository is damaged, or its history is too large to be listed.
     """
-    mark = secrets.token_hex(16)
-    found = facts.git().run(
-        "log",
-        "-z",
-        "--no-merges",
-        "--no-renames",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-show-signature",
-        "--no-notes",
-        "--encoding=UTF-8",
-        "--numstat",
-        f"--max-count={limit}",
-        f"--format=tformat:{mark}%x00%H%x00%P%x00%aE%x00%ct%x00%s%x00%b%x00",
-        head,
-        "--",
-        max_output=_MOST_OUTPUT,
-    )
-    commits = (_parse_commit(record) for record in found.stdout.split(mark.encode("ascii"))[1:])
-    return [commit for commit in commits if commit is not None]
+    words = (f"--max-count={limit}", "--no-merges", head, "--")
+    listed = read_log(facts.git(), *words, counts=True, max_output=_MOST_OUTPUT)
+    return [_commit(entry) for entry in listed if len(entry.parents) == 1]
 
 
 _TAKEN_BACK = patterns.compile(
@@ -162,23 +144,16 @@ def named_faulty(commits: Iterable[Commit]) -> frozenset[str]:
     )
 
 
-def _parse_commit(record: bytes) -> Commit | None:
-    """One record of the log; None for a root commit, and for one that git wrote in a form that is not known."""
-    fields = record.split(b"\0")
-    if len(fields) < 7:
-        return None
-    sha, parents, author, when, subject, body = (field.decode("utf-8", "replace") for field in fields[1:7])
-    if len(parents.split()) != 1:
-        return None
-    counts = (_parse_counts(field) for field in fields[7:])
+def _commit(entry: LogEntry) -> Commit:
+    counts = (_parse_counts(field) for field in entry.paths)
     return Commit(
-        sha=sha,
-        parent=parents.strip(),
-        subject=safe_line(subject).strip()[:300],
-        body=safe_text(body).strip()[:_LONGEST_MESSAGE],
+        sha=entry.sha,
+        parent=entry.parents[0],
+        subject=safe_line(entry.subject).strip()[:300],
+        body=safe_text(entry.body).strip()[:_LONGEST_MESSAGE],
         files=tuple(count for count in counts if count is not None),
-        author=author.lower(),
-        when=int(when) if when.isdigit() else 0,
+        author=entry.address.lower(),
+        when=entry.when,
     )
 
 

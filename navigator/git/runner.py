@@ -342,11 +342,18 @@ _QUIET = (
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """One commit. Nothing in it is filtered: it is its author's word. `paths`: what it changed (of a merge, none), if asked."""
+    """One commit. Nothing in it is filtered: it is its author's word.
+
+    Attributes:
+        address: of its author; `when` it was committed, in seconds since 1970.
+        paths: what it changed (of a merge, none), if asked; with counts, each as `added TAB removed TAB path`.
+    """
 
     sha: str
     parents: tuple[str, ...]
     author: str
+    address: str
+    when: int
     subject: str
     body: str
     paths: tuple[bytes, ...] = ()
@@ -361,6 +368,7 @@ def read_log(
     git: Git,
     *words: str,
     paths: bool = False,
+    counts: bool = False,
     given: Sequence[str] = (),
     timeout: float = DEFAULT_TIMEOUT,
     max_output: int = DEFAULT_MAX_OUTPUT,
@@ -369,7 +377,7 @@ def read_log(
 
     Args:
         words: what to list, its options first.
-        paths: list the changed paths too.
+        paths: list the changed paths too; `counts`: with their changed lines.
         given: revisions; without them, `words` name some.
 
     Raises:
@@ -377,8 +385,9 @@ def read_log(
     """
     # No path and no message holds it, so nothing in the repository can look like the beginning of a commit.
     mark = os.urandom(16).hex()
-    wanted = ("--name-only", "-r", "--root") if paths else ("--no-patch",)
-    form = f"--format=tformat:{mark}%H%x00%P%x00%an%x00%s%x00%b%x00"
+    listed = "--numstat" if counts else "--name-only"
+    wanted = (listed, "-r", "--root") if paths or counts else ("--no-patch",)
+    form = f"--format=tformat:{mark}%H%x00%P%x00%an%x00%aE%x00%ct%x00%s%x00%b%x00"
     out = git.run(
         *("log", "-z", *_QUIET, *wanted, form, *words, *(("--stdin",) if given else ())),
         input=_stdin_lines(given),
@@ -387,8 +396,11 @@ def read_log(
     ).stdout
     found = []
     for record in out.split(mark.encode("ascii"))[1:]:
-        *fields, rest = record.split(b"\0", 5)
-        sha, parents, author, subject, body = (field.decode("utf-8", "replace") for field in fields)
+        *fields, rest = record.split(b"\0", 7)
+        sha, parents, author, address, when, subject, body = (
+            field.decode("utf-8", "replace") for field in fields
+        )
         changed = tuple(name for name in rest.lstrip(b"\n\0").split(b"\0") if name.strip(b"\n"))
-        found.append(LogEntry(sha, tuple(parents.split()), author, subject, body, changed))
+        moment = int(when) if when.isdecimal() else 0
+        found.append(LogEntry(sha, tuple(parents.split()), author, address, moment, subject, body, changed))
     return found
