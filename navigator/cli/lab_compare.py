@@ -144,8 +144,8 @@ def compare(
     """Compare ways of working on the same tasks of PROJECTs, all if none is named. Tests in the sandbox decide.
 
     A task is a change that you landed, or a commit of the history, whose own tests fail without it. The whole comparison takes
-    four swaps at most. Nothing lands. You can interrupt it: the same command continues, and asks nothing twice. It needs
-    the models: stop a running conductor first.
+    four swaps at most, five where the reviewer is loaded as it begins. Nothing lands. You can interrupt it: the same command
+    continues, and asks nothing twice. It needs the models: stop a running conductor first.
 
     Args:
         file: Tasks of a JSONL file in the form of HumanEval or MBPP, alone or besides PROJECTs; repeatable.

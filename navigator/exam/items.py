@@ -22,7 +22,7 @@ from navigator.model.json_text import table
 from navigator.model.models import Project, utc_now
 from navigator.model.records import ExamItem, ExamTrial, PreparedProject, SourceCount
 from navigator.model.secrets import Redactor
-from navigator.model.states import Complexity, ExamSource, TaskKind
+from navigator.model.states import ExamSource, TaskKind
 from navigator.store.reads.reader import Reader
 
 KEPT = "exam-"
@@ -64,12 +64,11 @@ def make_item(
         "faulty": faulty,
         "origin": origin,
         "kind": TaskKind.REFACTOR,
-        "complexity": Complexity.MEDIUM,
         "changed_lines": changed_lines,
         "evidence": redact.data(dict(evidence)),
         "created": utc_now(),
     }
-    words = {name: redact(fields[name]) for name in ("text", "title", "summary") if name in fields}
+    words = {name: redact(fields[name]) for name in ("text", "title") if name in fields}
     return ExamItem.model_validate(item | fields | words)
 
 
@@ -94,10 +93,10 @@ async def keep_items(
     with deps.store.transaction() as tx:
         if trial is not None:
             tx.set_exam_trial(trial)
-        number = tx.add_exam_item(items[0]) if items else None
-        for item in items[1:] if number is not None else ():
-            tx.add_exam_item(item.model_copy(update={"control_of": number}))
-    return number is not None
+        added = bool(items) and tx.add_exam_item(items[0]) is not None
+        for item in items[1:] if added else ():
+            tx.add_exam_item(item)
+    return added
 
 
 async def prepared(
@@ -194,7 +193,6 @@ def _bundled(
         text=case["text"],
         title=case["title"],
         kind=TaskKind.IMPLEMENT,
-        complexity=Complexity.SIMPLE,
         base_commit=base,
         tree=tree,
         **({"path": case["path"], "line": place, "end_line": place} if faulty else {}),

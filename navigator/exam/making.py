@@ -26,7 +26,7 @@ from navigator.journey.checking import baseline_of
 from navigator.journey.dependencies import Dependencies
 from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict
-from navigator.model.models import Project, utc_now
+from navigator.model.models import Project
 from navigator.model.records import ExamItem, ExamTrial, PreparedProject, SourceCount
 from navigator.model.states import CheckOutcome, ExamSource
 from navigator.sandbox.suite import passed_before
@@ -87,7 +87,7 @@ class Maker:
         self, source: ExamSource, change: str, making: Awaitable[_T]
     ) -> tuple[_T | None, ExamTrial]:
         """What was made, None where it is rejected, and the trial's result, to be stored."""
-        made, reason, runs, spent = None, "", self.trials.runs, self.trials.spent
+        made, reason = None, ""
         try:
             made = await making
         except Rejected as error:
@@ -99,9 +99,6 @@ class Maker:
             against=self.against,
             kept=not reason,
             reason=reason,
-            runs=self.trials.runs - runs,
-            seconds=round(self.trials.spent - spent, 3),
-            at=utc_now(),
         )
         return made, trial
 

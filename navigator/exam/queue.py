@@ -119,8 +119,9 @@ async def exam_subject(deps: Dependencies, item: ExamItem) -> Change:
     private = await asyncio.to_thread(deps.repositories.private, project)
     task = unstored_task(project, item)
     checks = usual_checks(deps.reader, project)
-    words = {"title": item.title, "summary": item.summary}
-    proposal = unstored_proposal(project, item.base_commit, item.tree, round=0, checks=checks, **words)
+    proposal = unstored_proposal(
+        project, item.base_commit, item.tree, round=0, checks=checks, title=item.title
+    )
     subject = await deps.repositories.locked(
         project.id, read_subject, private, project, task, proposal, exam_item=item.id
     )
@@ -131,7 +132,7 @@ async def exam_subject(deps: Dependencies, item: ExamItem) -> Change:
 def unstored_task(project: Project, words: BaseModel) -> Task:
     """A task that is in no table."""
     now = utc_now()
-    said = words.model_dump(include={"text", "kind", "complexity"})
+    said = words.model_dump(include={"text", "kind"})
     return Task(id="", project_id=project.id, project=project.name, created=now, updated=now, **said)
 
 

@@ -9,7 +9,6 @@ from pydantic import Field, computed_field
 from navigator.model.ids import ProposalId, TaskId
 from navigator.model.models import Finding, Model, Usage
 from navigator.model.states import (
-    Complexity,
     Criterion,
     EditCode,
     ExamSource,
@@ -364,12 +363,11 @@ class ExamItem(Model):
         source: how it was made.
         faulty: whether REVISE is the right verdict.
         origin: what it was made from, the same text for the same item: an item is made once.
-        text: the instruction, as a task would give it; kind and complexity likewise.
-        title: of the change, as a writer would give it; summary likewise.
+        text: the instruction, as a task would give it; kind likewise.
+        title: of the change, as a writer would give it.
         path: the file of the seeded fault; "" for a clean item and where the place is unknown.
         line: 1-based first line of the fault in the tree's file; `end_line` the last one. 0 where there is none.
         changed_lines: added and removed lines of the diff from base to tree.
-        control_of: the faulty item that this clean one is the control of.
         evidence: why the answer is known, e.g. {"command": "pytest -q", "failing": ["t::a"], "seconds": 4.1}. Never in a prompt.
         retired: why it is asked no more; "" while it is.
     """
@@ -381,16 +379,13 @@ class ExamItem(Model):
     origin: str
     text: str
     kind: TaskKind
-    complexity: Complexity
     base_commit: str
     tree: str
     title: str = ""
-    summary: str = ""
     path: str = ""
     line: int = 0
     end_line: int = 0
     changed_lines: int = 0
-    control_of: int | None = None
     evidence: dict[str, Any] = Field(default_factory=dict)
     created: str
     retired: str = ""
@@ -404,7 +399,6 @@ class ExamTrial(Model):
         change: a commit of the project, or a proposal's id.
         against: digest of what the result depends on: test command, sandbox, and today's tree where the item is made on it.
         kept: whether an item came of it; `reason` says why not.
-        runs: of the project's tests, those for its control included; `seconds` is what they took.
     """
 
     id: int = 0
@@ -414,9 +408,6 @@ class ExamTrial(Model):
     against: str
     kept: bool
     reason: str = ""
-    runs: int = 0
-    seconds: float = 0.0
-    at: str
 
 
 class SourceCount(Model):
@@ -465,12 +456,10 @@ class ExamAnswer(Model):
     id: int = 0
     item_id: int
     verdict: Verdict
-    stated_verdict: Verdict | None = None
     findings: tuple[Finding, ...] = ()
     named: bool = False
     precedents: tuple[int, ...] = ()
     role: Role = Role.REVIEWER
-    parts: int = 1
     prompt_version: str = ""
     model: str = ""
     usage: Usage = Field(default_factory=Usage)

@@ -32,7 +32,7 @@ APPLICATION_ID = 0x4E415631
 WORLD = "rehearsal"
 """The key in `meta` that says whether everything in the database is simulated; written when it is made, and never again."""
 
-SCHEMA_VERSION = 22
+SCHEMA_VERSION = 23
 """`PRAGMA user_version` of a database with these tables."""
 
 _S = TypeVar("_S", bound=StrEnum)

@@ -13,7 +13,7 @@ from navigator.figures.intervals import share
 from navigator.figures.reviewer import backtest_words
 from navigator.model.models import Finding
 from navigator.model.records import ExamAnswer, ExamItem
-from navigator.model.states import Complexity, ExamSource, TaskKind, Verdict
+from navigator.model.states import ExamSource, TaskKind, Verdict
 from tests.records import finding
 
 RUNS = 200
@@ -44,7 +44,6 @@ def case(
         origin=f"1:past:{number}",
         text="Add it",
         kind=TaskKind.IMPLEMENT,
-        complexity=Complexity.MEDIUM,
         base_commit="b",
         tree="t",
         changed_lines=lines,

@@ -12,7 +12,7 @@ from navigator.git.private import FileChange
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import utc_now
 from navigator.model.records import ExamItem
-from navigator.model.states import Complexity, ExamSource, TaskKind
+from navigator.model.states import ExamSource, TaskKind
 from tests.journey.room import Room
 from tests.journey.support import git
 
@@ -61,7 +61,6 @@ def add_item(
                 origin=origin,
                 text=text,
                 kind=TaskKind.IMPLEMENT,
-                complexity=Complexity.MEDIUM,
                 base_commit=base,
                 tree=tree,
                 path=path,

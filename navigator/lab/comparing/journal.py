@@ -17,7 +17,7 @@ from navigator.lab.runs import add_lines, whole_lines
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.json_text import read_json
 from navigator.model.models import CheckResult, Review, Usage
-from navigator.model.states import Complexity, Role, TaskKind, Verdict
+from navigator.model.states import Role, TaskKind, Verdict
 
 
 class _Line(BaseModel):
@@ -39,7 +39,6 @@ class LabTask(_Line):
     project_id: int | None = None
     text: str
     kind: TaskKind = TaskKind.FIX
-    complexity: Complexity = Complexity.MEDIUM
     base: str
     frame: str
     check: str = ""

@@ -28,15 +28,12 @@ from navigator.lab.comparing.journal import (
 from navigator.lab.comparing.tasks import judged_tree
 from navigator.lab.comparing.turns import Turns, simulated
 from navigator.lab.runs import recording
-from navigator.model.errors import Conflict, MissingPart, UsageError
+from navigator.model.errors import MissingPart
 from navigator.model.states import CheckOutcome, Role
 from navigator.model.text import plural
 from navigator.sandbox.probe import probe
 from navigator.sandbox.suite import prepare
 from navigator.sandbox.supervise import Limits
-
-MOST_SWAPS = 4
-"""Of a whole comparison."""
 
 _PROMPTS = ("generate", "repair", "review", "review-again", "revise")
 
@@ -92,7 +89,6 @@ async def compare(
         kind, command: of the run: "compare" or "bench", and the words after `navigator` that go on with it.
 
     Raises:
-        UsageError: it would take more than four swaps.
         Conflict: what is kept was begun otherwise.
     """
     arms = [ARMS[name] for name in names]
@@ -110,18 +106,15 @@ async def compare(
     )
     if problem := await deps.servers.strategy.prepare():
         report(problem)
-    most = (
-        0
-        if deps.servers.strategy.both_resident
-        else await _swaps(deps.servers, arms, actors, rounds, begun=bool(journal.turns))
-    )
     journal.agree(plan)
-    report(f"at most {plural(most, 'swap')}")
+    if not deps.servers.strategy.both_resident:
+        loaded = await resident_now(deps.servers.strategy)
+        report(f"at most {plural(swaps_expected(arms, actors, rounds, loaded), 'swap')}")
     total = len(tasks) * most_turns(arms, rounds)
     about = f"{journal.folder.name}: {', '.join(names)}"
     with recording(kind, journal.folder, command, about=about) as record:
         running = Comparison(
-            turns, tasks, arms, rounds, most, report, lambda: record.progress(len(journal.turns), total)
+            turns, tasks, arms, rounds, report, lambda: record.progress(len(journal.turns), total)
         )
         try:
             await running.run()
@@ -161,20 +154,6 @@ async def load(servers: ModelServers, to: Role, journal: Journal | None = None) 
         )
 
 
-async def _swaps(
-    servers: ModelServers, arms: Sequence[Arm], actors: Mapping[str, Actor], rounds: int, *, begun: bool
-) -> int:
-    loaded = await resident_now(servers.strategy)
-    most = swaps_expected(arms, actors, rounds, loaded)
-    # What was begun goes on whatever is loaded now: the swaps of all its runs are told.
-    if most > MOST_SWAPS and not begun:
-        raise UsageError(
-            f"This comparison would take {most} swaps, and may take {MOST_SWAPS}.",
-            hint="Lower --rounds, or load the generator first: `navigator swap to generator`.",
-        )
-    return most
-
-
 # Runs a comparison: every turn that the loaded model can take, then one swap, until no turn is left; tests beside the models.
 
 
@@ -183,7 +162,6 @@ class Comparison:
     """Tasks by arms.
 
     Attributes:
-        most_swaps: of this run at most; one more is an error, and what was answered is kept.
         taken: called after each turn.
         loaded: the model that is there; None where that is unknown.
     """
@@ -192,11 +170,9 @@ class Comparison:
     tasks: Sequence[LabTask]
     arms: Sequence[Arm]
     rounds: int
-    most_swaps: int
     report: Callable[[str], None]
     taken: Callable[[], None]
     loaded: Role | None = None
-    swaps: int = 0
     final: dict[tuple[str, str], str] = field(default_factory=dict)
     _running: dict[tuple[str, str], asyncio.Task[None]] = field(default_factory=dict)
 
@@ -290,17 +266,11 @@ class Comparison:
             raise several.exceptions[0] from None  # the first one has a hint; the others are its like
 
     async def _swap(self, to: Role) -> None:
-        first = self.loaded is None
-        if not first and self.swaps >= self.most_swaps:
-            raise Conflict(
-                f"The models were changed from outside: {self.most_swaps} swaps were to be enough.",
-                hint="Run the command again: it goes on with what is left.",
-            )
         deps = self.turns.deps
         self.report(f"loading the {to.value}")
-        counts = not first and not deps.servers.strategy.both_resident
+        counts = self.loaded is not None and not deps.servers.strategy.both_resident
         await load(deps.servers, to, self.turns.journal if counts else None)
-        self.swaps, self.loaded = self.swaps + counts, to
+        self.loaded = to
 
     async def _try(self, task: LabTask) -> None:
         """Begin the tests of every arm that is at its end: they run while the models go on."""

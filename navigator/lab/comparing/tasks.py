@@ -33,7 +33,7 @@ from navigator.lab.comparing.journal import Journal, LabTask, Tried
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.json_text import first_misfit, read_json, table
 from navigator.model.models import Project
-from navigator.model.states import Complexity, TaskKind
+from navigator.model.states import TaskKind
 from navigator.model.text import safe_text
 
 # Tasks with tests, from a project's history and from what was landed: a change whose own tests fail without it.
@@ -59,7 +59,6 @@ class Picked:
     tree: str
     text: str
     kind: TaskKind
-    complexity: Complexity
     accepted: bool
 
     def pin(self, private: PrivateRepo) -> None:
@@ -133,7 +132,6 @@ def of_commits(commits: Iterable[Commit]) -> list[Picked]:
             tree=commit.sha,
             text=words_of_commit(commit.subject, commit.body),
             kind=kind_of(commit),
-            complexity=Complexity.MEDIUM,
             accepted=False,
         )
         for commit in commits
@@ -158,7 +156,6 @@ def accepted_changes(deps: Dependencies, project: Project) -> list[Picked]:
             tree=proposal.tree,
             text=task.text,
             kind=task.kind,
-            complexity=task.complexity,
             accepted=True,
         )
         for proposal, task in found
@@ -178,7 +175,6 @@ async def _proved(
         project_id=project.id,
         text=change.text,
         kind=change.kind,
-        complexity=change.complexity,
         base=change.base,
         frame=frame,
     )
