@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import os
 import pkgutil
-import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -26,7 +25,6 @@ from navigator.git.runner import Git, Person, TreeEntry, person_environment
 from navigator.git.source import TreeSource
 from navigator.model.text import safe_line
 from navigator.process.guarded import FOLDER, NotPlain, holding, kind_of, read_with_mode, walk, write_file
-from navigator.process.runner import await_gone, send
 from navigator.sandbox.folders import remove, write_out
 
 _LINK, _SUBMODULE = "120000", "160000"
@@ -219,8 +217,6 @@ def _read_file(folder: int, name: str, most: int = MAX_RESULT) -> FileChange | s
 
 # Where agents work on this machine: a folder for each run.
 
-_RUN = "run-"
-
 
 @asynccontextmanager
 async def run_folder(root: Path) -> AsyncIterator[Path]:
@@ -230,36 +226,8 @@ async def run_folder(root: Path) -> AsyncIterator[Path]:
         OSError: the disk is full.
     """
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=_RUN, dir=root)).resolve()
+    scratch = Path(tempfile.mkdtemp(prefix="run-", dir=root)).resolve()
     try:
         yield scratch
     finally:
         await asyncio.shield(asyncio.to_thread(remove, scratch))
-
-
-def sweep_runs(root: Path) -> int:
-    """Remove what runs of a killed process left; returns how many."""
-    if not root.is_dir():
-        return 0
-    await_gone(_end_strays(root))
-    left = [path for path in root.iterdir() if path.is_dir() and not path.is_symlink()]
-    for path in left:
-        remove(path)
-    return len(left)
-
-
-def _end_strays(root: Path) -> list[int]:
-    """Kill sandboxes that a killed process left; returns them.
-
-    bubblewrap dies with its parent from the moment on that it has asked for that. One whose parent died before is found by the
-    folders of its command line, which name this state folder.
-    """
-    mark = os.fsencode(root.resolve() / _RUN)
-    found = []
-    for name in os.listdir("/proc"):  # noqa: PTH208
-        with contextlib.suppress(OSError):
-            if name.isdigit() and mark in Path("/proc", name, "cmdline").read_bytes():
-                found.append(int(name))
-    for pid in found:
-        send(pid, signal.SIGKILL)
-    return found

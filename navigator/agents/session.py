@@ -1,7 +1,4 @@
-"""One agent at work: started in the sandbox on its copy of the project, prompted, watched, and ended with all it started.
-
-`try_agent` finds out whether the agent of the settings can be started here: by doing it.
-"""
+"""One agent at work: started in the sandbox on its copy of the project, prompted, watched, and ended with all it started."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ import os
 import shutil
 import socket
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -22,11 +18,10 @@ from typing import Any, TypeVar
 
 from navigator.agents import acp
 from navigator.agents.acp import AgentFailed, AgentPipes, AgentUnavailable, Introduced
-from navigator.agents.forwarder import CallJournal, Forwarder
+from navigator.agents.forwarder import Forwarder
 from navigator.agents.profiles import PORT, Endpoint, Launch, launch_for
-from navigator.client.client import ModelClient
 from navigator.config.paths import typed_path
-from navigator.config.settings import AgentSettings, Settings
+from navigator.config.settings import AgentSettings
 from navigator.git.runner import safe_path
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
@@ -34,13 +29,11 @@ from navigator.model.text import safe_line, safe_text
 from navigator.process.guarded import write_file
 from navigator.process.runner import PIPE, Process, start
 from navigator.sandbox.binds import Bind, program_binds
-from navigator.sandbox.folders import remove
-from navigator.sandbox.probe import Sandbox, probe
+from navigator.sandbox.probe import Sandbox
 from navigator.sandbox.spec import (
     HOME,
     Program,
     SandboxSpec,
-    furnish,
     inner_environment,
     may_stand_at,
     sandboxed,
@@ -379,24 +372,3 @@ class Running:
 
 def _status(code: int) -> str:
     return f"exit status {code}" if code >= 0 else f"signal {-code}"
-
-
-async def try_agent(settings: Settings) -> str:
-    """Start the agent once and end it again; returns its name and version. The model is asked nothing.
-
-    Raises:
-        AgentUnavailable: it cannot be started, or wants what nobody can give.
-    """
-    server = settings.generator
-    scratch = Path(tempfile.mkdtemp(prefix="navigator-agent-"))
-    project = Project(id=0, name="doctor", path=str(scratch / "tree"))
-    place = AgentPlace(project, furnish(project, ()), scratch)
-    place.tree.mkdir()
-    endpoint = Endpoint(server.model, server.context_tokens, server.max_tokens)
-    try:
-        async with ModelClient(server) as client:
-            forwarder = Forwarder(client, CallJournal(), most=0)
-            async with opened(server.agent, endpoint, place, probe(), forwarder) as session:
-                return session.who.words
-    finally:
-        remove(scratch)

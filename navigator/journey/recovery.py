@@ -12,7 +12,7 @@ from navigator.journey.checking import SCRATCH
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.moves import take_back
 from navigator.model.states import TaskState
-from navigator.sandbox.suite import sweep
+from navigator.sandbox.suite import end_strays, sweep
 from navigator.store.database import free_bytes, is_low
 from navigator.store.errors import DatabaseCorrupt, StoreError
 
@@ -31,9 +31,8 @@ async def recover(deps: Dependencies) -> int:
     if swept:
         log.info("recovery: %d folders of cut-off checks taken away", swept)
     if deps.paths.agents.is_dir():
-        from navigator.agents.checkout import sweep_runs
-
-        left = await asyncio.to_thread(sweep_runs, deps.paths.agents)
+        await asyncio.to_thread(end_strays, deps.paths.agents)
+        left = await asyncio.to_thread(sweep, deps.paths.agents, "")
         log.info("recovery: %d folders of agents taken away", left)
     for task in deps.reader.tasks(states={TaskState.GENERATING, TaskState.REVIEWING}):
         moved += deps.move(take_back, task)

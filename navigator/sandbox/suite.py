@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
+import signal
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
@@ -19,6 +22,7 @@ from navigator.model.secrets import Redactor
 from navigator.model.states import CheckOutcome
 from navigator.model.text import plural, safe_line, safe_text
 from navigator.process.bounded import WorkerLost, run_bounded
+from navigator.process.runner import await_gone, send
 from navigator.sandbox.binds import digest_of
 from navigator.sandbox.folders import UnsafeTree, remove, write_out
 from navigator.sandbox.names import UNTOLD, failing_tests, none_ran, passed_count, plain
@@ -286,16 +290,36 @@ def _first_failure(text: str, names: Sequence[str]) -> int:
     return min((place for place in places if place >= 0), default=0)
 
 
-def sweep(scratch_root: Path) -> int:
+def sweep(scratch_root: Path, begins: str = "check-") -> int:
     """Remove what runs of a killed process left. The caller holds the state folder's lock.
+
+    Args:
+        begins: how the names of the runs' folders begin.
 
     Returns:
         How many folders were found; one that cannot be removed is set aside, and `doctor` reports it.
     """
-    left = [path for path in scratch_root.glob("check-*") if path.is_dir() and not path.is_symlink()]
+    left = [path for path in scratch_root.glob(f"{begins}*") if path.is_dir() and not path.is_symlink()]
     for path in left:
         remove(path)
     return len(left)
+
+
+def end_strays(scratch_root: Path) -> None:
+    """Kill the sandboxes that a killed process left.
+
+    bubblewrap dies with its parent from the moment on that it has asked for that. One whose parent died before is found by the
+    folders of its command line, which are below `scratch_root`.
+    """
+    mark = os.fsencode(scratch_root.resolve()) + b"/"
+    found = []
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        with contextlib.suppress(OSError):
+            if name.isdigit() and mark in Path("/proc", name, "cmdline").read_bytes():
+                found.append(int(name))
+    for pid in found:
+        send(pid, signal.SIGKILL)
+    await_gone(found)
 
 
 # Two runs of the same command, before a change and after it: whose doing a failure is

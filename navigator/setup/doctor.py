@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Literal
 
 from navigator import __version__
@@ -18,6 +19,7 @@ from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path, reso
 from navigator.config.settings import Settings, load_settings
 from navigator.git.runner import Git, find_git
 from navigator.model.errors import NavigatorError
+from navigator.model.models import Project
 from navigator.model.states import Role
 from navigator.setup.doctor_servers import answer_item, card_items, context_items, server_items
 from navigator.store.database import is_low, open_reader, quick_check, translated
@@ -137,12 +139,39 @@ def _prompts() -> Iterator[Check]:
 
 def _agent(settings: Settings) -> Check:
     """The coding agent that writes: started in the sandbox and ended again."""
-    from navigator.agents.session import try_agent
-
     try:
         return Check("agent", "ok", f"{asyncio.run(try_agent(settings))} starts")
     except NavigatorError as error:
         return Check("agent", "missing", error.message, error.hint)
+
+
+async def try_agent(settings: Settings) -> str:
+    """Start the agent once and end it again; returns its name and version. The model is asked nothing.
+
+    Raises:
+        AgentUnavailable: it cannot be started, or wants what nobody can give.
+    """
+    from navigator.agents.forwarder import CallJournal, Forwarder
+    from navigator.agents.profiles import Endpoint
+    from navigator.agents.session import AgentPlace, opened
+    from navigator.client.client import ModelClient
+    from navigator.sandbox.folders import remove
+    from navigator.sandbox.probe import probe
+    from navigator.sandbox.spec import furnish
+
+    server = settings.generator
+    scratch = Path(tempfile.mkdtemp(prefix="navigator-agent-"))
+    project = Project(id=0, name="doctor", path=str(scratch / "tree"))
+    place = AgentPlace(project, furnish(project, ()), scratch)
+    place.tree.mkdir()
+    endpoint = Endpoint(server.model, server.context_tokens, server.max_tokens)
+    try:
+        async with ModelClient(server) as client:
+            forwarder = Forwarder(client, CallJournal(), most=0)
+            async with opened(server.agent, endpoint, place, probe(), forwarder) as session:
+                return session.who.words
+    finally:
+        remove(scratch)
 
 
 def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:

@@ -6,12 +6,12 @@ import asyncio
 import threading
 
 from navigator.actions.registry import perform
-from navigator.agents.session import try_agent
 from navigator.config.settings import load_settings
 from navigator.engine.conductor import Conductor
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Proposal
 from navigator.model.states import TaskState
+from navigator.setup.doctor import try_agent
 from tests.agents.conftest import object_first
 from tests.agents.test_misbehaving import left
 from tests.journey.room import Room

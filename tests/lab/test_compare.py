@@ -22,13 +22,10 @@ from navigator.lab.comparing.journal import (
     TreeTests,
     Turn,
     next_turn,
-    swaps_expected,
     turns_taken,
 )
-from navigator.lab.comparing.session import actors_of
 from navigator.lab.comparing.tasks import read_functions
 from navigator.model.errors import Conflict, NavigatorError, UsageError
-from navigator.model.states import Role
 from tests.git.world import fingerprint
 from tests.journey.scripted_models import Models, speaking
 from tests.journey.support import Desk, git, make_repository
@@ -243,14 +240,6 @@ def test_turns_of_an_arm_end_and_are_taken_once(name: str, rounds: int, answers:
     assert (
         len(taken) % 2 == 1 or not revise[taken[-1]]
     )  # it ends with a draft, or with a reading that approves
-
-
-def test_the_usual_arms_take_four_swaps_from_the_generator() -> None:
-    actors = actors_of(("w", "r"))
-    arms = [ARMS[name] for name in USUAL]
-    assert [swaps_expected(arms, actors, rounds, Role.GENERATOR) for rounds in (0, 1, 2)] == [1, 2, 4]
-    assert swaps_expected(arms, actors, 2, Role.REVIEWER) == 5
-    assert swaps_expected([ARMS["generator"], ARMS["adapters"]], actors, 2, None) == 0
 
 
 def test_the_power_is_that_of_the_exact_test() -> None:

@@ -259,17 +259,3 @@ def most_turns(arms: Sequence[Arm], rounds: int) -> int:
     """Turns that a task takes at most; arms that begin alike share them."""
     chains = [_longest(arm, rounds) for arm in arms]
     return len({chain[:end] for chain in chains for end in range(1, len(chain) + 1)})
-
-
-def swaps_expected(arms: Sequence[Arm], actors: Mapping[str, Actor], rounds: int, loaded: Role | None) -> int:
-    """The most swaps that all arms together can take, every turn that a model can take being taken while it is loaded."""
-    left = [[actors[letter].role for letter in _longest(arm, rounds)] for arm in arms]
-    swaps, here = 0, loaded or Role.GENERATOR
-    while any(left):
-        for chain in left:
-            while chain and chain[0] is here:
-                chain.pop(0)
-        if any(left):
-            here = next(chain[0] for chain in left if chain)
-            swaps += 1
-    return swaps

@@ -22,7 +22,6 @@ from navigator.lab.comparing.journal import (
     TreeTests,
     most_turns,
     next_turn,
-    swaps_expected,
     turns_taken,
 )
 from navigator.lab.comparing.tasks import judged_tree
@@ -107,9 +106,6 @@ async def compare(
     if problem := await deps.servers.strategy.prepare():
         report(problem)
     journal.agree(plan)
-    if not deps.servers.strategy.both_resident:
-        loaded = await resident_now(deps.servers.strategy)
-        report(f"at most {plural(swaps_expected(arms, actors, rounds, loaded), 'swap')}")
     total = len(tasks) * most_turns(arms, rounds)
     about = f"{journal.folder.name}: {', '.join(names)}"
     with recording(kind, journal.folder, command, about=about) as record:
