@@ -7,10 +7,8 @@ run is at work is told by a kernel lock that its process holds, so a crash needs
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,11 +18,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from navigator.config.paths import private_folder, state_dir, write_private
 from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.store.lock import FileLock, read_holder
 
 _MOST_WORDS = 1 << 16
-_PATIENCE = 0.5
-"""Seconds for which a beginning run tries to get its lock: whoever lists the runs holds it for a moment."""
-
 State = Literal["running", "complete", "stopped", "failed", "interrupted"]
 """`interrupted`: its process ended without a word. The command of all but `complete` goes on with it."""
 
@@ -144,9 +140,10 @@ def recording(kind: str, results: Path, command: Sequence[str], *, about: str = 
         Conflict: another process works on this run.
     """
     folder, name = runs_folder(), run_name(kind, results)
-    with _lock(folder, name, _PATIENCE) as free:
-        if not free:
-            raise Conflict(f"Another process works on {name}.", hint=f"`navigator lab runs {name}` names it.")
+    lock = FileLock(folder / f"{name}.lock")
+    if not lock.acquire():
+        raise Conflict(f"Another process works on {name}.", hint=f"`navigator lab runs {name}` names it.")
+    try:
         now, before = _now(), _read_run(folder / f"{name}.json")
         record = Recorder(
             folder / f"{name}.json",
@@ -177,6 +174,8 @@ def recording(kind: str, results: Path, command: Sequence[str], *, about: str = 
             record.ended("failed", f"{type(error).__name__}: {error}"[:300])
             raise
         record.ended("complete" if record.run.done >= record.run.total else "stopped")
+    finally:
+        lock.release()
 
 
 def runs() -> list[LabRun]:
@@ -203,26 +202,8 @@ def find(name: str) -> LabRun:
 
 
 def _run_state(folder: Path, run: LabRun) -> State:
-    with _lock(folder, run.name) as free:
-        return "running" if not free else run.ended or "interrupted"
-
-
-@contextlib.contextmanager
-def _lock(folder: Path, name: str, patience: float = 0.0) -> Iterator[bool]:
-    """Whether this process now holds the run's lock; it is tried for `patience` seconds."""
-    deadline = time.monotonic() + patience
-    with (folder / f"{name}.lock").open("ab") as lock:
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() < deadline:
-                    time.sleep(0.02)
-                    continue
-                yield False
-                return
-            yield True
-            return
+    working = read_holder(folder / f"{run.name}.lock") is not None
+    return "running" if working else run.ended or "interrupted"
 
 
 def _read_run(path: Path) -> LabRun | None:

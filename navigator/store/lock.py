@@ -28,11 +28,11 @@ _GONE = 0.1
 _PAUSE = 0.02
 
 
-class StateLock:
-    """The lock of one state folder; one instance holds it at most once."""
+class FileLock:
+    """A lock that one process holds; one instance holds it at most once."""
 
-    def __init__(self, paths: StatePaths) -> None:
-        self._path = paths.lock
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._descriptor: int | None = None
 
     def acquire(self, blocking: bool = False, *, patience: float = 0.0, command: str = "") -> bool:
@@ -85,6 +85,13 @@ class StateLock:
     def holder(self) -> dict[str, Any] | None:
         """Who holds the lock: `{"pid", "boot", "ticks", "started", "command"}`, or None when it is free."""
         return read_holder(self._path)
+
+
+class StateLock(FileLock):
+    """The lock of one state folder."""
+
+    def __init__(self, paths: StatePaths) -> None:
+        super().__init__(paths.lock)
 
 
 @contextmanager
