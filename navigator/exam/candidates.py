@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from navigator.exam.history import Commit, Rejected
 from navigator.journey.checking import CheckSetup, check_setup, run_tree
@@ -150,7 +150,7 @@ class Trials:
     Attributes:
         seconds: that the runs may take in all; a run that has begun ends.
         longest: seconds after which one run is ended: a fault that makes the tests hang is not to use up all the time.
-        runs: how many ran; `spent` is the seconds they took; `seen` are those on sound trees.
+        runs: how many ran; `spent` is the seconds they took.
     """
 
     deps: Dependencies
@@ -159,19 +159,16 @@ class Trials:
     longest: float
     runs: int = 0
     spent: float = 0.0
-    seen: dict[str, SuiteRun] = field(default_factory=dict)
 
     async def sound(self, tree: str) -> int | None:
-        """How many tests pass on a tree, None where the runner does not count. A tree is run once.
+        """How many tests pass on a tree, None where the runner does not count.
 
         The result is no baseline of the project: those are of what its work starts from.
 
         Raises:
             Rejected: they do not all pass. OutOfTime: the bound is reached.
         """
-        run = self.seen.get(tree)
-        if run is None:
-            run = self.seen[tree] = await self._run(tree)
+        run = await self._run(tree)
         if run.cut:
             raise Rejected("the tests run into a limit")
         if run.outcome is CheckOutcome.UNTESTED:

@@ -12,7 +12,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -165,14 +165,6 @@ _READS = 10
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Open:
-    """What the store says is left to ask, in order; `plain` ones without precedents."""
-
-    new: tuple[int, ...] = ()
-    plain: frozenset[int] = frozenset()
-
-
 class ExamQueue:
     """One session's exam."""
 
@@ -183,7 +175,8 @@ class ExamQueue:
         self._since = 0
         self._resident = False
         self._marker: tuple[object, ...] = ()
-        self._open = _Open()
+        self._open: tuple[int, ...] = ()
+        self._plain: set[int] = set()
         self._broken: set[int] = set()
         self._changes: dict[int, ChangeWords] = {}
         self._reads, self._later = 0, False
@@ -215,20 +208,21 @@ class ExamQueue:
         if marker != self._marker or self._later:
             self._open, self._marker = self._find(version), marker
         out = self._running.keys() | self._broken
-        return tuple(item for item in self._open.new if item not in out)
+        return tuple(item for item in self._open if item not in out)
 
-    def _find(self, version: str) -> _Open:
+    def _find(self, version: str) -> tuple[int, ...]:
+        """What the store says is left to ask, in order; those of `_plain` without precedents."""
         deps = self._deps
         items = _asked(deps.reader)
         if not items:
-            return _Open()
+            return ()
         given: defaultdict[int, list[ExamAnswer]] = defaultdict(list)
         for answer in deps.reader.exam_given(version):
             if answer.role is Role.REVIEWER:
                 given[answer.item_id].append(answer)
         model = deps.settings.reviewer.model
         new: list[ExamItem] = []
-        plain, self._later, self._reads = set(), False, _READS
+        self._plain, self._later, self._reads = set(), False, _READS
         held = {item.project_id: deps.reader.precedents(item.project_id) for item in items}
         for item in items:
             # A rehearsal's reviewer has a name of its own, whatever the settings call it.
@@ -241,9 +235,8 @@ class ExamQueue:
             if not with_them or (shown and not any(not one.precedents for one in mine)):
                 new.append(item)
                 if with_them:
-                    plain.add(item.id)
-        order = in_order(((item.id, item.faulty) for item in new), version)
-        return _Open(order, frozenset(plain))
+                    self._plain.add(item.id)
+        return in_order(((item.id, item.faulty) for item in new), version)
 
     def _shown(self, item: ExamItem, held: Sequence[Precedent]) -> tuple[int, ...] | None:
         """The numbers of the precedents that an item is asked with now; None where its change is still to be read."""
@@ -294,7 +287,7 @@ class ExamQueue:
         repository or its commits are gone, is left out for this session.
         """
         try:
-            await ask_item(self._deps, item_id, plain=item_id in self._open.plain)
+            await ask_item(self._deps, item_id, plain=item_id in self._plain)
         except (ServingError, StoreError) as error:
             log.warning("exam item %d was not answered: %s", item_id, error)
             self._not_before, self._asked = monotonic() + PAUSE, 0
