@@ -25,12 +25,12 @@ from datetime import datetime
 from pathlib import Path
 
 from benchmarks.size import sized
-from navigator.cli.demo import _CONFIG, prepare
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.engine.swapping import Ahead
 from navigator.rehearsal import samples
+from navigator.setup.demo import CONFIG, prepare
 
 PROJECTS, TASKS = sized((1, 1), (6, 10), (6, 10))
 Span = tuple[float, float]
@@ -83,8 +83,8 @@ def run(scale: float, slow: float, *, ahead: bool) -> Session:
         unittest.mock.patch.object(samples, "sample_projects", slower if slow else made),
     ):
         state = Path(folder)
-        (state / "config.toml").write_text(_CONFIG, encoding="utf-8")
-        os.environ.update(NAVIGATOR_STATE=folder, NAVIGATOR_CONFIG=str(state / "config.toml"))
+        (state / "config.toml").write_text(CONFIG, encoding="utf-8")
+        os.environ.update(NAVIGATOR_STATE=folder, NAVIGATORCONFIG=str(state / "config.toml"))
         prepare(StatePaths(state), projects=PROJECTS, tasks=TASKS)
         with (
             locked_dependencies(StatePaths(state), time_scale=scale) as deps,

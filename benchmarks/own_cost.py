@@ -41,7 +41,6 @@ import httpx
 
 from benchmarks.size import sized
 from navigator.actions.registry import perform
-from navigator.cli.demo import _CONFIG, prepare
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.engine import conductor as conducting
@@ -54,6 +53,7 @@ from navigator.journey.prompts import material
 from navigator.journey.reviewing import join as joining
 from navigator.model.states import ProposalState
 from navigator.process.runner import Process
+from navigator.setup.demo import CONFIG, prepare
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
 
@@ -390,7 +390,7 @@ def replay_http(folder: Path) -> tuple[float, int]:
 def _child(folder: Path, *words: str) -> dict[str, Any]:
     env = os.environ | {
         "NAVIGATOR_STATE": str(folder / "state"),
-        "NAVIGATOR_CONFIG": str(folder / "config.toml"),
+        "NAVIGATORCONFIG": str(folder / "config.toml"),
     }
     done = subprocess.run(
         [sys.executable, __file__, "--session", str(folder), *words],
@@ -421,9 +421,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="own-cost-") as name:
         folder = Path(name)
         (folder / "state").mkdir(mode=0o700)
-        (folder / "config.toml").write_text(_CONFIG)
+        (folder / "config.toml").write_text(CONFIG)
         os.environ["NAVIGATOR_STATE"] = str(folder / "state")
-        os.environ["NAVIGATOR_CONFIG"] = str(folder / "config.toml")
+        os.environ["NAVIGATORCONFIG"] = str(folder / "config.toml")
         paths = StatePaths(folder / "state").ensure()
         prepare(paths, projects=chosen.projects, tasks=chosen.tasks)
         with locked_dependencies(paths) as world:

@@ -4,44 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import click
 
 from navigator.cli import output
 from navigator.cli.command import Commands, Folder, Value, command, given
-from navigator.client.body import same_model
-from navigator.config.paths import config_path, resource_dir
+from navigator.config.paths import config_path
 from navigator.config.reference import key_meanings, toml
-from navigator.config.settings import Section, ServerSettings, describe, load_settings
-from navigator.model.errors import ConfigError, MissingPart, UsageError
+from navigator.config.settings import Section, describe, load_settings
+from navigator.model.errors import MissingPart, UsageError
 from navigator.model.text import safe_line
 from navigator.setup.servers import (
     GUESSED_CONTEXT,
     SMALL_CONTEXT,
-    USUAL,
     FoundServer,
     Pick,
     find_servers,
-    look,
+    how_to_get_one,
     named,
     picks,
+    require_usable,
     settings_text,
     strategy_for,
-    suggested,
+    suggested_again,
+    try_models,
 )
 from navigator.swap import strategy_class, strategy_names
 
 _tell = partial(output.prose, err=True)
 _SHOWN = 6
-_LONGEST_LOAD = 600.0
-_QUESTION = "Are you there? Answer with one word."
-
 
 _Strategy = Annotated[
     str, Value(type=click.Choice([name for name in strategy_names() if name != "rehearsal"]))
@@ -88,8 +82,11 @@ def setup(
     if strategy not in (None, fits):
         fits, why = str(strategy), "as you asked"
     _tell(f'Strategy "{fits}": {why}.')
-    _require_usable(settings_text(writes, reviews, fits, why, (None, None)))
-    contexts = asyncio.run(_measure(writes, reviews))
+    require_usable(settings_text(writes, reviews, fits, why, (None, None)))
+    output.note(f"Asking {safe_line(writes.model)} one question; it may have to be loaded first …")
+    seconds, contexts = asyncio.run(try_models(writes, reviews))
+    _tell(f"It answered after {output.duration(seconds)}.")
+    _say_contexts(contexts[0], writes)
     _write_settings(settings_text(writes, reviews, fits, why, contexts), asks=asks, only_print=print_)
     if projects is not None and not print_:
         from navigator.cli.project import add_below
@@ -104,21 +101,6 @@ def setup(
         )
 
 
-def _require_usable(text: str) -> None:
-    """Raise what reading such settings and making their strategy would raise: a strategy that was asked for may need more."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "settings.toml"
-        path.write_text(text, encoding="utf-8")
-        try:
-            settings = load_settings(path)
-            strategy_class(str(settings.swap.strategy)).check(settings)
-        except ConfigError as error:
-            raise UsageError(
-                f"These servers do not fit the strategy that you asked for: {error.message.replace(str(path), 'settings')}",
-                hint="Leave --strategy out, or see docs/strategies.md.",
-            ) from error
-
-
 def _show_servers(found: Sequence[FoundServer]) -> None:
     for server in found:
         more = len(server.models) - _SHOWN
@@ -126,31 +108,11 @@ def _show_servers(found: Sequence[FoundServer]) -> None:
         output.note(f"{server.name:<11} {server.url:<26} {server.problem or models}")
 
 
-def how_to_get_one() -> str:
-    """Where a server is looked for, and models that others run on such a card."""
-    from navigator.setup.profiles import fitting, load_presets
-    from navigator.swap.gpu import cards
-
-    usual = ", ".join(f"{name} {port}" for port, name in USUAL)
-    presets = load_presets(resource_dir("swap"))
-    size = max((card.total_mib / 1024 for card in cards()), default=0.0)
-    fit = fitting(presets, size) or presets[:1]
-    told = "".join(f"\n  {preset.words}" for preset in fit)
-    return f"Start one (asked: {usual}) or name it: --server URL. `navigator demo` needs none. Models, for example:{told}"
-
-
 def _roles(
     choices: Sequence[Pick], generator: str | None, reviewer: str | None, *, asks: bool
 ) -> tuple[Pick, Pick]:
     """Which model writes and which reviews: as named, as answered, else as suggested."""
-    fast, strong = suggested(choices)
-    with suppress(ConfigError):
-        held = load_settings()
-        if held.source is not None:  # what was chosen before is suggested again
-            fast, strong = (
-                next((pick for pick in choices if same_model(server.model, pick.model)), other)
-                for server, other in ((held.generator, fast), (held.reviewer, strong))
-            )
+    fast, strong = suggested_again(choices)
     if asks and len(choices) > 1 and not (generator and reviewer):
         for number, pick in enumerate(choices, 1):
             output.note(f"{number:>3}  {safe_line(pick.model)}  ({pick.server.name})")
@@ -173,34 +135,6 @@ def _choose(choices: Sequence[Pick], question: str, default: Pick, *, asks: bool
         question, type=click.IntRange(1, len(choices)), default=list(choices).index(default) + 1, err=True
     )
     return choices[int(number) - 1]
-
-
-async def _measure(writes: Pick, reviews: Pick) -> tuple[int | None, int | None]:
-    """Ask the generator one question; returns the context that each role's model is loaded with, where its server says so."""
-    from navigator.client.body import ChatRequest, Timeouts
-    from navigator.client.client import ModelClient
-    from navigator.client.errors import CutByLength
-
-    output.note(f"Asking {safe_line(writes.model)} one question; it may have to be loaded first …")
-    patience = Timeouts(first_token=_LONGEST_LOAD, total=_LONGEST_LOAD)
-    question = ChatRequest(
-        [{"role": "user", "content": _QUESTION}], max_tokens=16, temperature=0.0, top_p=1.0
-    )
-    clock = asyncio.get_running_loop().time
-    asked = clock()
-    async with ModelClient(
-        ServerSettings(model=writes.model, base_url=writes.server.url), timeouts=patience
-    ) as client:
-        with suppress(CutByLength):
-            await client.chat(question)
-    _tell(f"It answered after {output.duration(clock() - asked)}.")
-    mine, others = [
-        (await look(pick.server.url, pick.server.name, pick.model)).context for pick in (writes, reviews)
-    ]
-    if others is None and writes.server.url == reviews.server.url and reviews.server.loads:
-        others = mine  # not loaded now; such a server has one length for all
-    _say_contexts(mine, writes)
-    return mine, others
 
 
 def _say_contexts(context: int | None, pick: Pick) -> None:

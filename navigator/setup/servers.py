@@ -10,18 +10,26 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import tempfile
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from navigator.client.body import Ask, Timeouts, kind_by_owner, listed_models, same_model
 from navigator.client.transport import Transport
+from navigator.config.paths import resource_dir
 from navigator.config.reference import toml
-from navigator.config.settings import ServerSettings
+from navigator.config.settings import ServerSettings, load_settings
 from navigator.model import patterns
-from navigator.model.errors import NavigatorError, UsageError
+from navigator.model.errors import ConfigError, NavigatorError, UsageError
 from navigator.model.text import safe_line
+from navigator.setup.profiles import fitting, load_presets
+from navigator.swap import strategy_class
+from navigator.swap.gpu import cards
 
 USUAL: tuple[tuple[int, str], ...] = (
     (11434, "Ollama"),
@@ -227,6 +235,19 @@ def suggested(found: Sequence[Pick]) -> tuple[Pick, Pick]:
     return min(others, key=active, default=reviewer), reviewer
 
 
+def suggested_again(found: Sequence[Pick]) -> tuple[Pick, Pick]:
+    """As `suggested`; what the settings name already is suggested again."""
+    fast, strong = suggested(found)
+    with suppress(ConfigError):
+        held = load_settings()
+        if held.source is not None:
+            fast, strong = (
+                next((pick for pick in found if same_model(server.model, pick.model)), other)
+                for server, other in ((held.generator, fast), (held.reviewer, strong))
+            )
+    return fast, strong
+
+
 def _sizes(model: str) -> list[tuple[str, str]]:
     found = (_SIZE.fullmatch(part) for part in patterns.split(r"[-_:/ ]", model))
     return [(match[1], match[2]) for match in found if match]
@@ -282,3 +303,61 @@ def settings_text(
         script = f'lms unload --all && case "$1" in {loads}; esac'
         lines += ["[swap.command]", f"argv = {toml(['sh', '-ec', script, 'swap', '{role}'])}", ""]
     return "\n".join(lines)
+
+
+def require_usable(text: str) -> None:
+    """Raise what reading such settings and making their strategy would raise: a strategy that was asked for may need more."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "settings.toml"
+        path.write_text(text, encoding="utf-8")
+        try:
+            settings = load_settings(path)
+            strategy_class(str(settings.swap.strategy)).check(settings)
+        except ConfigError as error:
+            raise UsageError(
+                f"These servers do not fit the strategy that you asked for: {error.message.replace(str(path), 'settings')}",
+                hint="Leave --strategy out, or see docs/strategies.md.",
+            ) from error
+
+
+_LONGEST_LOAD = 600.0
+_QUESTION = "Are you there? Answer with one word."
+
+
+async def try_models(writes: Pick, reviews: Pick) -> tuple[float, tuple[int | None, int | None]]:
+    """Ask the generator one question, which loads it; returns the seconds until it answered, and the context that each role's
+    model is loaded with, where its server says so.
+
+    Raises:
+        ServingError: it does not answer.
+    """
+    from navigator.client.body import ChatRequest
+    from navigator.client.client import ModelClient
+    from navigator.client.errors import CutByLength
+
+    patience = Timeouts(first_token=_LONGEST_LOAD, total=_LONGEST_LOAD)
+    question = ChatRequest(
+        [{"role": "user", "content": _QUESTION}], max_tokens=16, temperature=0.0, top_p=1.0
+    )
+    server = ServerSettings(model=writes.model, base_url=writes.server.url)
+    began = time.monotonic()
+    async with ModelClient(server, timeouts=patience) as client:
+        with suppress(CutByLength):
+            await client.chat(question)
+    seconds = time.monotonic() - began
+    mine, others = [
+        (await look(pick.server.url, pick.server.name, pick.model)).context for pick in (writes, reviews)
+    ]
+    if others is None and writes.server.url == reviews.server.url and reviews.server.loads:
+        others = mine  # not loaded now; such a server has one length for all
+    return seconds, (mine, others)
+
+
+def how_to_get_one() -> str:
+    """Where a server is looked for, and models that others run on such a card."""
+    usual = ", ".join(f"{name} {port}" for port, name in USUAL)
+    presets = load_presets(resource_dir("swap"))
+    size = max((card.total_mib / 1024 for card in cards()), default=0.0)
+    fit = fitting(presets, size) or presets[:1]
+    told = "".join(f"\n  {preset.words}" for preset in fit)
+    return f"Start one (asked: {usual}) or name it: --server URL. `navigator demo` needs none. Models, for example:{told}"

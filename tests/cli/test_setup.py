@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cli.setup import how_to_get_one
 from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.config.paths import StatePaths, resource_dir
 from navigator.config.settings import Settings, load_settings
 from navigator.model.states import Role
 from navigator.setup.profiles import BASIS, fitting, load_presets
-from navigator.setup.servers import FoundServer, find_servers, look, picks, suggested
+from navigator.setup.servers import FoundServer, find_servers, how_to_get_one, look, picks, suggested
 from navigator.swap import make_strategy, strategy_class
 from navigator.swap.gpu import Gpu
 from tests.cli.boxes import Box, serving
@@ -216,6 +215,6 @@ def test_doctor_says_where_a_context_is_shorter_than_the_settings(fresh: Command
 def test_without_a_server_it_says_how_to_get_one_for_this_card(monkeypatch: pytest.MonkeyPatch) -> None:
     card = Gpu("RTX 3090", 24_576, 0, "580")
     for there, name in (([card], "Qwen3.8-27B"), ([], "Qwen3.8-Flash-Next")):
-        monkeypatch.setattr("navigator.swap.gpu.cards", lambda there=there: there)
+        monkeypatch.setattr("navigator.setup.servers.cards", lambda there=there: there)
         hint = how_to_get_one()
         assert "Ollama 11434" in hint and "--server URL" in hint and name in hint and BASIS in hint
