@@ -7,7 +7,6 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -233,13 +232,8 @@ async def _through_conductor(paths: StatePaths, args: dict[str, Any]) -> Result:
     Raises:
         NoConductor: none answers.
     """
-    client = ConductorClient(paths.socket, lambda message: _progress(message.get("live")))
-    await client.connect()
-    try:
+    async with ConductorClient(paths.socket, lambda message: _progress(message.get("live"))) as client:
         return await client.request(PrepareExam.op, args)
-    finally:
-        with suppress(NoConductor):
-            await client.close()
 
 
 def _progress(live: Any) -> None:

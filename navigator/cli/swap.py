@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
-import time
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
@@ -29,16 +29,16 @@ from navigator.engine.following import ConductorClient
 from navigator.engine.wire import NoConductor
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.models import Swap, utc_now
-from navigator.model.states import LOOP_TASK_STATES, CanaryOutcome, Role
+from navigator.model.states import LOOP_TASK_STATES, Role
 from navigator.model.text import SIMULATED, plural
 from navigator.rehearsal.engine import time_scale as scale_of
+from navigator.swap.base import OTHER
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
     from navigator.journey.dependencies import Dependencies
     from navigator.setup.render import Servers
-    from navigator.store.writes.writer import Store
-    from navigator.swap.base import PhaseEvent, SwapResult
+    from navigator.swap.base import SwapResult
 
 
 @click.group(
@@ -137,7 +137,7 @@ def to(role: _Loaded) -> None:
         made = asyncio.run(_through_conductor(paths, Role(role)))
     except NoConductor:
         with locked_dependencies(paths, time_scale=scale_of(None)) as deps:
-            made = asyncio.run(swap_alone(deps, Role(role)))
+            made = asyncio.run(_alone(deps, Role(role)))
     output.show(made, _say_ended)
     if made.outcome != "done":
         sys.exit(1)
@@ -157,107 +157,90 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
 
     def hear(message: dict[str, Any]) -> None:
         live, event = message.get("live"), message.get("event")
-        told = live.get("swap") if isinstance(live, dict) else None
-        if isinstance(told, dict) and told.get("to") == role.value and told.get("state"):
-            _note_phase(told["phase"], told["state"], float(told.get("seconds") or 0.0), "")
+        if isinstance(live, dict):
+            _tell_phase(live)
         added = isinstance(event, dict) and event.get("kind") == "swap_added" and event.get("data")
         if added and added.get("to") == role.value:
             end(swapped=True)
 
-    client = ConductorClient(paths.socket, hear, lambda: end(swapped=False))
-    await client.connect()
-    try:
+    async with ConductorClient(paths.socket, hear, lambda: end(swapped=False)) as client:
         answer = await client.request("conduct", {"do": "swap", "role": role.value})
         if answer["already"]:
-            strategy = (await client.request("status"))["strategy"]
-            return Swap(to_role=role, strategy=strategy, started=utc_now(), reason="already resident")
+            return _unrecorded(role, (await client.request("status"))["strategy"])
         if answer["in_hand"]:
             output.note(f"waiting for {answer['in_hand']} running tasks")
-        swapped = await ended
-    finally:
-        with suppress(NoConductor):
-            await client.close()
-    if not swapped:
-        raise NoConductor("The conductor stopped during the swap.", hint="Run `navigator swap status`.")
+        if not await ended:
+            raise NoConductor("The conductor stopped during the swap.", hint="Run `navigator swap status`.")
     with reading(paths) as store:
         return next(swap for swap in store.swaps(20) if swap.to_role is role)
 
 
-async def swap_alone(deps: Dependencies, role: Role, *, stays: bool = False) -> Swap:
-    """Swap in this process, under the lock that it holds, and record it.
+def _unrecorded(role: Role, strategy: str, reason: str = "already resident", outcome: str = "done") -> Swap:
+    return Swap(to_role=role, strategy=strategy, started=utc_now(), outcome=outcome, reason=reason)
 
-    Args:
-        stays: leave a rehearsal's server running, for the next swap of this process.
-    """
-    from navigator.engine.swapping import CanaryWatch, confirmed, first_answer, garbage
+
+async def _alone(deps: Dependencies, role: Role) -> Swap:
+    async with _swapping(deps) as swap:
+        return await swap(role)
+
+
+@asynccontextmanager
+async def _swapping(deps: Dependencies) -> AsyncIterator[Callable[[Role], Awaitable[Swap]]]:
+    """Swaps in this process, under the lock that it holds: made and recorded as by a conductor."""
+    from navigator.engine.conductor_state import ConductorState
+    from navigator.engine.residency import Batches, Residency
+    from navigator.engine.summary import SessionSummary
     from navigator.journey.recovery import Storage
 
-    strategy = deps.servers.strategy
-    origin, started, began = await strategy.resident(), utc_now(), time.monotonic()
-    both = strategy.both_resident
-    known: dict[str, Any] = {
-        "from_role": origin,
-        "to_role": role,
-        "strategy": strategy.name,
-        "started": started,
-    }
+    live, session, strategy = ConductorState(), SessionSummary(deps), deps.servers.strategy
+    storage = Storage(deps, lambda reason: None)
+    residency = Residency(deps, live, session, storage, Batches(deps), lambda: None)
+    deps.on_live = _tell_phase
+    live.resident = await strategy.resident()
+
+    async def swap(role: Role) -> Swap:
+        if strategy.both_resident:  # its server answers, or it does not: nothing is swapped
+            found = await strategy.swap(role, lambda event: None)
+            return _unrecorded(role, strategy.name, found.reason, found.outcome)
+        if live.resident is role:
+            return _unrecorded(role, strategy.name)
+        live.wanted = role  # so that it is recorded, too, where the servers' machine cannot be reached
+        await residency.swap(role)
+        return session.swaps[-1]
+
     try:
-        result, there = await confirmed(strategy, role, await strategy.swap(role, _tell_event))
-        if result.outcome == "done" and origin is not role and not both:
-            watch = CanaryWatch(deps, Storage(deps, lambda reason: None))
-            result, found = await first_answer(watch, role, result, _tell_event)
-            if found is not None and found.outcome is CanaryOutcome.GARBAGE:
-                result = replace(result, outcome="failed", failure="garbage", reason=garbage(found))
+        yield swap
     except asyncio.CancelledError:
-        cut = Swap(**known, outcome="failed", failure="cancelled", reason="Interrupted during the swap.")
-        _note_resident(deps.store, "", cut)
+        live.resident = None  # what it left behind is not known
         raise
     finally:
-        if strategy.embedded and not stays:
-            await strategy.close()  # nothing else would stop its process
-    made = Swap(
-        **known,
-        phases=result.phases,
-        seconds=round(time.monotonic() - began, 3),
-        outcome=result.outcome,
-        reason=result.reason,
-        failure=result.failure,
-    )
-    if origin is not role and not both:
-        left = None if strategy.embedded and not stays else there  # the rehearsal's process has just ended
-        _note_resident(deps.store, left.value if left is not None else "", made)
-    return made
+        await residency.warmth.close()
+        await deps.servers.close()
+        if strategy.embedded:
+            live.resident = None  # its process has just ended
+        if not strategy.both_resident:
+            residency.note()
 
 
 def _rest() -> None:
     """Put the server that is awake to sleep."""
     require_no_conductor()
     with locked_dependencies(state_paths()) as deps:
-        result = asyncio.run(deps.servers.strategy.rest(_tell_event))
-        _note_resident(deps.store, "")
-    output.show(
-        {"outcome": result.outcome, "seconds": result.seconds, "reason": result.reason},
-        lambda _: _say_ended(result),
-    )
+        result = asyncio.run(deps.servers.strategy.rest(lambda event: _tell_phase({"swap": asdict(event)})))
+        with deps.store.transaction() as tx:
+            tx.set_meta("resident", "")
+            tx.event("resident", data={"role": ""})
+    told = {"outcome": result.outcome, "seconds": result.seconds, "reason": result.reason}
+    output.show(told, lambda _: _say_ended(result))
     if result.outcome != "done":
         sys.exit(1)
 
 
-def _note_resident(store: Store, resident: str, made: Swap | None = None) -> None:
-    """Record which role's model is loaded now, and the swap that loaded it."""
-    with store.transaction() as tx:
-        if made is not None:
-            tx.add_swap(made)
-        tx.set_meta("resident", resident)
-        tx.event("resident", data={"role": resident})
-
-
-def _note_phase(phase: str, state: str, seconds: float, detail: str) -> None:
-    output.note(f"swap phase={phase} state={state} t={seconds:.3f}{' detail=' + detail if detail else ''}")
-
-
-def _tell_event(event: PhaseEvent) -> None:
-    _note_phase(event.phase, event.state, event.seconds, event.detail)
+def _tell_phase(live: dict[str, Any]) -> None:
+    """A line for a phase of a swap that begins or ends."""
+    told = live.get("swap")
+    if isinstance(told, dict) and told.get("state"):
+        output.note(f"swap phase={told['phase']} state={told['state']} t={float(told['seconds']):.3f}")
 
 
 def _say_ended(made: Swap | SwapResult) -> None:
@@ -332,9 +315,6 @@ def measure(*, n: Annotated[int, Value(type=click.IntRange(1, 1000))] = 30) -> N
             )
         newest = max((swap.id for swap in deps.reader.swaps(1)), default=0)
         ended = asyncio.run(_measured(deps, n))
-        if strategy.embedded:
-            with deps.store.transaction() as tx:
-                tx.set_meta("resident", "")
     _show_swaps(paths, newest, n, ended)
     if ended != COMPLETE:
         sys.exit(1)
@@ -342,22 +322,18 @@ def measure(*, n: Annotated[int, Value(type=click.IntRange(1, 1000))] = 30) -> N
 
 async def _measured(deps: Dependencies, round_trips: int) -> str:
     """Make the swaps; returns why they ended. The model that was loaded before is loaded again."""
-    try:
+    async with _swapping(deps) as swap:
         home = await deps.servers.strategy.resident()
         first = [] if home else [Role.GENERATOR]
         home = home or Role.GENERATOR
-        away = Role.REVIEWER if home is Role.GENERATOR else Role.GENERATOR
-        goal = [*first, *[away, home] * round_trips]
+        goal = [*first, *[OTHER[home], home] * round_trips]
         for made, role in enumerate(goal, 1):
-            swap = await swap_alone(deps, role, stays=True)
-            words = "" if swap.outcome == "done" else f", {swap.outcome}: {swap.reason}"
-            output.note(f"{made} of {len(goal)}: to the {role.value} in {swap.seconds:.1f} s{words}")
-            if swap.outcome != "done":
-                if await deps.servers.strategy.resident() is not home:
-                    await swap_alone(deps, home, stays=True)
-                return f"a swap failed: {swap.reason}"
-    finally:
-        await deps.servers.close()
+            one = await swap(role)
+            words = "" if one.outcome == "done" else f", {one.outcome}: {one.reason}"
+            output.note(f"{made} of {len(goal)}: to the {role.value} in {one.seconds:.1f} s{words}")
+            if one.outcome != "done":
+                await swap(home)
+                return f"a swap failed: {one.reason}"
     return COMPLETE
 
 

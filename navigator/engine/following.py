@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from navigator.engine import wire
 from navigator.engine.acting import result_of
@@ -41,6 +41,15 @@ class ConductorClient:
     def connected(self) -> bool:
         """Whether requests can be sent."""
         return self._writer is not None
+
+    async def __aenter__(self) -> Self:
+        """Connect, as `connect`."""
+        await self.connect()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """End the connection."""
+        await self.close()
 
     async def connect(self, *, after: int = -1) -> None:
         """Connect and subscribe; events after the sequence number `after` are replayed (-1: none).

@@ -178,13 +178,12 @@ class Residency:
             result = await self._servers.strategy.swap(to, report)
             bytes_read = await self.warmth.measured(measuring)
             await self._ended(origin, to, started, began, result, bytes_read, report)
-        except NavigatorError as error:
-            self._load_failed(to, began, str(error))
-            live.resident = await resident_now(self._servers.strategy)
         except Exception as error:
+            reason = str(error) if isinstance(error, NavigatorError) else repr(error)
             # A defect in a strategy: said whole in the log, tried again after the pause that every failure has.
-            log.exception("swap to %s broke", to.value)
-            self._load_failed(to, began, repr(error))
+            log.warning("swap to %s broke", to.value, exc_info=not isinstance(error, NavigatorError))
+            self._load_failed(to, began, reason)
+            self._keep(origin, to, started=started, outcome="failed", reason=reason)
             live.resident = await resident_now(self._servers.strategy)
         finally:
             live.swapping_to = None
