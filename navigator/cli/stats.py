@@ -16,11 +16,10 @@ import click
 from navigator.actions.conducting import PrepareExam, RunExam
 from navigator.cli import output, session
 from navigator.cli.command import AtLeast1, Commands, Value, command, given
-from navigator.cli.housekeeping import moment_of
 from navigator.engine import acting
 from navigator.engine.following import ConductorClient
 from navigator.engine.wire import NoConductor
-from navigator.figures.page import PageQuestion, Table, document, drawn, exported, utc_text
+from navigator.figures.page import PageQuestion, Table, document, drawn, exported, since_utc
 from navigator.figures.pages import PAGES
 from navigator.figures.reviewer import backtest_words, comparison, exam_tables, read_backtest
 from navigator.model.errors import Conflict, UsageError
@@ -96,15 +95,6 @@ def _look_for_reverts() -> None:
 
     for one in session.act(LookForReverts()).told:
         output.note(str(one))
-
-
-def since_utc(text: str) -> str:
-    """A day, a moment, or an age such as 7d as the UTC time that it began; "" for none.
-
-    Raises:
-        UsageError: it is none of these.
-    """
-    return utc_text(moment_of(text) or text) if text else ""
 
 
 def tell(found: Iterable[Table], missing: str) -> None:

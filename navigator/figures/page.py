@@ -11,13 +11,14 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib import resources
 from itertools import takewhile
 from typing import Any
 
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, percent_of, share
+from navigator.model import patterns
 from navigator.model.errors import UsageError
 from navigator.model.json_text import read_toml
 from navigator.model.models import Variation
@@ -120,6 +121,30 @@ def drawn(tables: Iterable[Table]) -> tuple[Table, ...]:
 def document(tables: Iterable[Table]) -> dict[str, Any]:
     """The JSON of a page."""
     return {one.name: one.data for one in tables if one.name}
+
+
+_AGE = patterns.compile(r"(\d+)([dwh])")
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+
+
+def moment_of(age: str) -> str | None:
+    """The UTC time that long ago (`12h`, `30d`, `8w`), ISO 8601; None for any other text and for dates before year 1."""
+    match = _AGE.fullmatch(age.strip())
+    if match is None:
+        return None
+    try:
+        return utc_text(datetime.now(UTC) - int(match[1]) * _UNITS[match[2]])
+    except OverflowError:
+        return None
+
+
+def since_utc(text: str) -> str:
+    """A day, a moment, or an age such as 7d as the UTC time that it began; "" for none.
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    return utc_text(moment_of(text) or text) if text else ""
 
 
 def utc_text(value: str | datetime) -> str:

@@ -1,20 +1,28 @@
-"""Everything that Navigator made on this machine, and how to remove it: outside of the state folder first, that folder last."""
+"""Everything that Navigator made on this machine, and how to remove it: outside of the state folder first, that folder last.
+
+Also what old tasks left in the state folder.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from navigator.config.paths import StatePaths, config_path
+from navigator.exam.items import drop_retired
 from navigator.git.facts import RepoFacts, RepositoryError, read_facts
 from navigator.git.hook import HookRefused, hook_state, remove_hook
+from navigator.git.private import PrivateRepo, is_commit_id
+from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
 from navigator.sandbox.folders import SET_ASIDE, remove, used_bytes
 from navigator.setup.install import take_back
+from navigator.sheet.parts import kept_name
+from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 
 KINDS = ("hooks", "branches", "units", "settings", "state")
@@ -34,12 +42,27 @@ class Trace:
     bytes: int = 0
     kept: str = ""
 
+    def take_away(self) -> str:
+        """Remove it; returns why it could not be removed, "" where it is gone."""
+        try:
+            self.remove()
+        except NavigatorError as error:
+            return error.message
+        except OSError as error:
+            return error.strerror or "it cannot be removed"
+        return ""
 
-def made_here(
-    paths: StatePaths,
-    reader: Reader | None,
-) -> list[Trace]:
-    """All that can be found; `reader` is None where there is no database."""
+
+def traces(paths: StatePaths) -> list[Trace]:
+    """All that can be found on this machine."""
+    if not paths.database.exists():
+        return _made_here(paths, None)
+    with closing(open_reader(paths.database)) as connection:
+        return _made_here(paths, Reader(connection))
+
+
+def _made_here(paths: StatePaths, reader: Reader | None) -> list[Trace]:
+    """`reader` is None where there is no database."""
     found: list[Trace] = []
     for project in reader.projects(include_removed=True) if reader is not None else ():
         try:
@@ -115,3 +138,62 @@ def _nothing() -> None:
 def _folder(path: Path) -> None:
     if not remove(path):
         raise NavigatorError("It cannot be removed.")
+
+
+# What old tasks left behind
+
+
+def drop_old(deps: Dependencies, before: str, on_problem: Callable[[str], None]) -> dict[str, int]:
+    """Delete the texts of answers, and events, from before a UTC time, the objects of proposals settled before it, and those of
+    retired exam items; returns how many of each.
+
+    Args:
+        on_problem: called with a message for each project whose repository cannot be opened.
+    """
+    with deps.store.transaction() as tx:
+        answers, events = tx.forget_answers(before), tx.forget_events(before)
+    proposals, items = _drop_proposals(deps, before), _drop_exam(deps, on_problem)
+    return {"answers": answers, "events": events, "proposals": proposals, "exam_items": items}
+
+
+def _drop_proposals(deps: Dependencies, before: str) -> int:
+    """Free the objects of proposals that were settled before a UTC time; returns how many."""
+    dropped = 0
+    finished = deps.reader.finished_proposals(before)
+    for project in deps.reader.projects(include_removed=True):
+        old = [proposal for proposal in finished if proposal.project_id == project.id]
+        if not old:
+            continue
+        private = PrivateRepo.open(deps.paths.private, project)
+        for proposal in old:
+            private.drop(kept_name(proposal))
+            dropped += 1
+        private.collect(_bases_in_use(deps.reader, project, {proposal.task_id for proposal in old}))
+    return dropped
+
+
+def _bases_in_use(reader: Reader, project: Project, gone: Collection[str] = ()) -> set[str]:
+    """Bases still in use: an attempt that is not written yet has only its base."""
+    tasks = reader.tasks(project=project.id)
+    bases = {base for task in tasks if task.id not in gone for base in (task.base_commit, task.base)}
+    return {base for base in bases if is_commit_id(base)}
+
+
+def _drop_exam(deps: Dependencies, on_problem: Callable[[str], None]) -> int:
+    """Free the objects of retired exam items; returns how many."""
+    items = deps.reader.exam_items(retired=True)
+    asked = [item for item in items if not item.retired]
+    dropped = 0
+    with_items = {item.project_id for item in items}
+    for project in deps.reader.projects(include_removed=True):
+        if project.id not in with_items:
+            continue
+        try:
+            private = PrivateRepo.open(deps.paths.private, project)
+        except NavigatorError as error:
+            on_problem(f"{project.name}: its exam items stay: {error.message}")
+            continue
+        if gone := drop_retired(private, [item for item in asked if item.project_id == project.id]):
+            private.collect(_bases_in_use(deps.reader, project))
+            dropped += gone
+    return dropped

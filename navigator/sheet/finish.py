@@ -1,4 +1,4 @@
-"""When everything that is queued waits for the developer, and the figures of that forecast, as they were measured here."""
+"""When all that is queued waits for the developer; the figures of that forecast, as they were measured here, and its words."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.config.settings import Settings, SwapSettings
 from navigator.figures.cost import call_totals
+from navigator.figures.intervals import ANECDOTAL_BELOW, share
 from navigator.figures.rates import RELATED, relations, revise_rate
 from navigator.figures.swaps import NEWEST, usual_swap
 from navigator.model.models import wall_seconds
 from navigator.model.snapshot import BatchRules, Doubt
 from navigator.model.states import LOOP_TASK_STATES, REPORT_KINDS, Role, TaskState
-from navigator.schedule.batch_time import PUBLISHED, Figures
+from navigator.model.text import duration, plural
+from navigator.schedule.batch_time import BEST_WITHIN, MOST_A_DAY, PUBLISHED, BreakEven, Figures, Forecast
 from navigator.store.reads.reader import Reader
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ FORESEEN_STATES = LOOP_TASK_STATES - {TaskState.FINAL_REVIEW, TaskState.STALE}
 
 UNTIL = "until"
 """Where the conductor notes the goal of its session: "idle", "reviewed", or "" for one that stays."""
-
 
 SWAPPING_TO = "swapping_to"
 """Where it notes the role that a swap under way loads, while one is."""
@@ -128,3 +129,75 @@ def measured_doubt(reader: Reader) -> Doubt | None:
     usual = most.revise / most.n
     lift = (revised + usual) / (above + 1) / usual  # drawn towards the average by one change
     return Doubt(bits, min(MOST_LIFT, max(1.0, lift)))
+
+
+# The forecast in words
+
+_MEASURABLE = 8
+"""Figures that can be measured."""
+
+
+def figures_here(reader: Reader, swap: SwapSettings) -> tuple[Figures, str]:
+    """As `measured_figures`, and whose the figures are in words."""
+    figures, names = measured_figures(reader, swap)
+    if not names:
+        return figures, "as published for one 96 GB GPU (nothing measured here yet)"
+    missing = "" if len(names) == _MEASURABLE else "; the rest as published"
+    measured = "REHEARSAL, simulated" if reader.rehearsal else "measured here"
+    return figures, f"{measured}: {', '.join(names)}{missing}"
+
+
+def remaining_words(left: Remaining) -> str:
+    """When all that is queued waits for the developer."""
+    between = f"{duration(left.low)} – {duration(left.high)}"
+    expected = f"{plural(left.swaps, 'swap')} and {plural(left.revisions, 'revision')} expected"
+    said = (
+        f"{plural(left.tasks, 'task')} queued or under way, done in about {duration(left.seconds)}"
+        f" ({between} in 4 of 5 cases); {expected}."
+    )
+    if left.followed < left.tasks:
+        said += f"\nComputed from the first {left.followed} tasks, in proportion."
+    return said
+
+
+def batch_lines(result: Forecast, figures: Figures) -> list[tuple[str, str]]:
+    """What each part of a batch takes: its name and a time, or a rate."""
+    return [
+        ("written in", duration(result.write_seconds)),
+        ("swaps, there and back", duration(result.swap_seconds) if result.swap_seconds else "none"),
+        ("reviewed in", duration(result.review_seconds)),
+        (f"revised, at {figures.revise_rate:.0%}", duration(result.revision_seconds)),
+        ("total", duration(result.total_seconds)),
+        *([("swap time per proposal", f"{result.swap_each:.1f} s")] if result.swap_each else []),
+        ("written tokens per second, overall", f"{result.tokens_per_second:.0f}"),
+    ]
+
+
+def revise_rate_words(figures: Figures) -> str:
+    """Where the revise rate is from."""
+    n = figures.revise_n
+    if not n:
+        return f"Revise rate: {figures.revise_rate:.0%}, {'as given' if figures.revise_rate else 'none measured yet'}."
+    found = share(round(figures.revise_rate * n), n)
+    few = ", anecdotal" if n < ANECDOTAL_BELOW else ""
+    return f"Revise rate: {found.rate:.0%} [{100 * found.low:.0f}–{100 * found.high:.0f}], n = {n} first verdicts{few}."
+
+
+def even_words(even: BreakEven) -> str:
+    """From how many proposals on a batch is no slower than one model without a reviewer."""
+    against = f"a single model at {even.against_speed:.0f} tok/s without a reviewer"
+    if even.tokens is None:
+        return f"Compared with {against}, no batch is ever faster: reviews and revisions cost more."
+    return f"Compared with {against}, a batch is no slower from {even.batch} proposals on ({even.tokens:,.0f} tokens)."
+
+
+def best_words(best: int | None, figures: Figures) -> str:
+    """The best size of a batch, and why it is no larger."""
+    if best is None:
+        larger = f"the larger, the better, even beyond {MOST_A_DAY:,} changes, a day's work"
+        return f"Best batch: any; {larger if figures.round_trip else 'nothing is swapped'}."
+    return (
+        f"Best batch: {best}. A larger one saves less"
+        f" than {BEST_WITHIN:.0%} of the {figures.least_seconds_each:.1f} s that a change takes without swaps, and each change"
+        " waits longer."
+    )
