@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -21,18 +21,17 @@ from navigator.engine.following import ConductorClient
 from navigator.engine.wire import NoConductor
 from navigator.figures.page import PageQuestion, Table, document, drawn, exported, since_utc
 from navigator.figures.pages import PAGES
-from navigator.figures.reviewer import backtest_words, comparison, exam_tables, read_backtest
+from navigator.figures.reviewer import comparison, exam_tables, read_backtest
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.records import PreparedProject
 from navigator.model.states import PAST
-from navigator.model.text import SIMULATED, plural, safe_line
+from navigator.model.text import SIMULATED, safe_line
 from navigator.sheet.account import account, folded, lines
 from navigator.store.reads.statistics import GROUPINGS
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
     from navigator.engine.wire import Result
-    from navigator.figures.exam import Backtest
     from navigator.store.reads.reader import Reader
 
 _WIDTH = 80
@@ -118,7 +117,7 @@ def print_table(table: Table) -> None:
         output.say(f"  {table.empty}")
     about = (table.about,) if table.about else ()
     for line in (*about, *(f"{name}: {text}" for name, text in table.facts), *table.notes):
-        output.say(f"  {line}")
+        output.prose(line, "  ")
     output.say()
 
 
@@ -179,6 +178,9 @@ def _write_page(file: Path, moment: str) -> None:
 # `navigator exam` and `navigator backtest`
 
 
+_NO_PROJECTS = "No projects. `navigator project add PATH` adds one."
+
+
 @click.group(cls=Commands)
 def exam() -> None:
     """Find out how far the reviewer's verdict can be trusted."""
@@ -197,8 +199,10 @@ def prepare(
         limit: Faulty items per project, at most.
         synthetic: Instead, keep the 24 cases that come with Navigator.
     """
+    from navigator.figures.caught import prepared_table
+
     made = prepared({"projects": projects, "limit": limit, "synthetic": synthetic})
-    output.show({"projects": made}, lambda _: _show_prepared(made))
+    output.show({"projects": made}, lambda _: tell(map(prepared_table, made), _NO_PROJECTS))
     if made and all(one.problem for one in made):
         sys.exit(3)
 
@@ -230,41 +234,6 @@ def _progress(live: Any) -> None:
     said = live.get("exam") if isinstance(live, dict) else None
     if isinstance(said, dict):
         output.note(f"{safe_line(str(said.get('project')))}  {safe_line(str(said.get('said')))}")
-
-
-def _show_prepared(made: Sequence[PreparedProject]) -> None:
-    if not made:
-        output.say("No projects. `navigator project add PATH` adds one.")
-    for one in made:
-        output.say(one.project, bold=True)
-        if one.problem:
-            output.say(f"  Nothing was prepared: {one.problem}")
-            if one.hint:
-                output.say(f"  {one.hint}")
-        else:
-            _counts(one)
-
-
-def _counts(one: PreparedProject) -> None:
-    output.table(
-        one.sources.items(),
-        ("  made from", lambda held: f"  {held[0].replace('_', ' ')}"),
-        *(
-            (name, lambda held, name=name: getattr(held[1], name))
-            for name in ("found", "known", "tried", "kept")
-        ),
-    )
-    for source, count in one.sources.items():
-        for reason, number in _most_first(count.rejected):
-            output.say(f"  {source.replace('_', ' ')}: {number} not kept: {reason}")
-    output.say(
-        f"  Items now: {one.faulty} faulty, {one.clean} clean. {one.runs} test runs in {output.duration(one.seconds)}; "
-        f"{one.ended}."
-    )
-
-
-def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda held: (-held[1], held[0]))
 
 
 @command(exam, yes=True)
@@ -312,7 +281,7 @@ def backtest(
         since: Only fixes since this day, e.g. 2026-11-03, or the last 7d, 8w.
         limit: Bugs per project at most; 40 if not given.
     """
-    from navigator.figures.caught import backtest_document
+    from navigator.figures.caught import backtest_document, backtest_table, traced_table
 
     moment = datetime.fromisoformat(since_utc(since)).timestamp() if since else 0
     made = prepared({"projects": projects, "limit": limit, "past": True, "since": max(0, int(moment))})
@@ -323,45 +292,5 @@ def backtest(
             item for item in store.exam_items() if item.source in PAST and (not ids or item.project_id in ids)
         ]
 
-    def text(_: object) -> None:
-        for one in made:
-            _history(one)
-        _result(found, reviewer, len(items))
-
-    output.show({"projects": made} | backtest_document(found, reviewer), text)
-
-
-def _history(one: PreparedProject) -> None:
-    output.say(one.project, bold=True)
-    if one.problem:
-        output.say(f"  {one.problem} {one.hint}")
-    for count in one.sources.values():
-        output.say(
-            f"  {count.kept:,} of {count.found:,} fixes were traced to the commit that introduced the bug."
-        )
-        for reason, number in _most_first(count.rejected):
-            output.say(f"  {number:,} left out: {reason}")
-        output.say(f"  Asked about: {plural(one.faulty, 'bug')}, {plural(one.clean, 'innocent commit')}.")
-    if one.ended:
-        output.say(f"  Proving by tests stopped: {one.ended}")
-
-
-def _result(found: Backtest, reviewer: str, items: int) -> None:
-    from navigator.figures.caught import by_size, examined_commit, how_sure, worth_reading
-    from navigator.figures.page import share_table
-
-    output.say()
-    output.prose(backtest_words(found), bold=True)
-    if left := items - len(found.bugs) - len(found.innocent) - found.unread:
-        output.prose(f"{plural(left, 'commit')} to ask: `navigator exam run --items {left}` asks now.")
-    if not found.bugs:
-        return
-    rows = [("caught", found.caught), *((f"  {name} lines", one) for name, one in by_size(found))]
-    print_table(share_table("BUGS", [*rows, ("innocent, with a finding", found.flagged)], reviewer))
-    output.prose(how_sure(found))
-    for title, cases in zip(("Caught", "Missed"), worth_reading(found), strict=True):
-        for case in cases:
-            item = case.item
-            fix = f"{item.evidence['fix'][:12]} {item.evidence['fix_subject']}"
-            output.prose(f"{title}: {examined_commit(item)[:12]} {item.title}")
-            output.prose(f"{item.path}:{item.line}, fixed by {fix}", "  ")
+    tables = [*map(traced_table, made), backtest_table(found, reviewer, len(items))]
+    output.show({"projects": made} | backtest_document(found, reviewer), lambda _: tell(tables, ""))

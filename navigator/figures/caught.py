@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from navigator.figures.exam import Backtest, Case, caught_of, size_words
 from navigator.figures.intervals import Share
+from navigator.figures.page import SHARE_COLUMNS, Column, Row, Table, share_rows
 from navigator.figures.reviewer import backtest_words
 from navigator.model.diff import FileDiff
 from navigator.model.models import Finding
-from navigator.model.records import ExamItem
+from navigator.model.records import ExamItem, PreparedProject
 from navigator.model.states import PAST
+from navigator.model.text import duration, plural
 
 NEAR = 3
 """Lines between a finding and the seeded place at most: the width of a diff's context."""
@@ -113,6 +115,60 @@ def worth_reading(found: Backtest, most: int = 3) -> tuple[list[Case], list[Case
         key=lambda case: (not proved(case), -case.item.evidence["share"], case.item.changed_lines),
     )
     return best[:most], worst[:most]
+
+
+def backtest_table(found: Backtest, reviewer: str, items: int) -> Table:
+    """The result so far, how sure it is, and the cases that are worth reading; `items`: commits that are asked about in all."""
+    answer = backtest_words(found)
+    if left := items - len(found.bugs) - len(found.innocent) - found.unread:
+        answer += f" {plural(left, 'commit')} to ask: `navigator exam run --items {left}` asks now."
+    if not found.bugs:
+        return Table("BUGS", answer=answer)
+    rows = [("caught", found.caught), *((f"  {name} lines", one) for name, one in by_size(found))]
+    notes = [how_sure(found)]
+    for title, cases in zip(("Caught", "Missed"), worth_reading(found), strict=True):
+        for item in (case.item for case in cases):
+            fix = f"{item.evidence['fix'][:12]} {item.evidence['fix_subject']}"
+            notes.append(f"{title}: {examined_commit(item)[:12]} {item.title}")
+            notes.append(f"  {item.path}:{item.line}, fixed by {fix}")
+    shares = share_rows([*rows, ("innocent, with a finding", found.flagged)])
+    return Table("BUGS", SHARE_COLUMNS, shares, about=reviewer, answer=answer, notes=tuple(notes))
+
+
+def traced_table(one: PreparedProject) -> Table:
+    """How many fixes of a project were traced to the commits that introduced their bugs, and why others were left out."""
+    said, notes = [one.problem, one.hint], list[str]()
+    for count in one.sources.values():
+        said += [
+            f"{count.kept:,} of {count.found:,} fixes were traced to the commit that introduced the bug.",
+            f"Asked about: {plural(one.faulty, 'bug')}, {plural(one.clean, 'innocent commit')}.",
+        ]
+        notes += [f"{number:,} left out: {reason}" for reason, number in _most_first(count.rejected)]
+    if one.ended:
+        said.append(f"Proving by tests stopped: {one.ended}")
+    return Table(one.project, answer=" ".join(filter(None, said)), notes=tuple(notes))
+
+
+_COUNTS = ("found", "known", "tried", "kept")
+
+
+def prepared_table(one: PreparedProject) -> Table:
+    """What was found, tried and kept of a project for the exam, and why the rest was not kept."""
+    if one.problem:
+        return Table(
+            one.project, answer=f"Nothing was prepared: {one.problem}", notes=(one.hint,) if one.hint else ()
+        )
+    answer = f"Items now: {one.faulty} faulty, {one.clean} clean. {one.runs} test runs in {duration(one.seconds)}; {one.ended}."
+    rows, notes = [], []
+    for source, count in one.sources.items():
+        name = source.replace("_", " ")
+        rows.append(Row(name, tuple(str(getattr(count, column)) for column in _COUNTS)))
+        notes += [f"{name}: {number} not kept: {reason}" for reason, number in _most_first(count.rejected)]
+    return Table(one.project, tuple(map(Column, _COUNTS)), tuple(rows), answer=answer, notes=tuple(notes))
+
+
+def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda held: (-held[1], held[0]))
 
 
 def backtest_document(found: Backtest, reviewer: str) -> dict[str, Any]:

@@ -123,7 +123,9 @@ def test_bugs_are_found_asked_about_blindly_and_counted(room: Room, models: Mode
     assert {bug["title"][-8] for bug in found["bugs"] if bug["caught"]} == {"1", "2"}
 
     told = run("backtest")
-    assert "caught 2 of 4 bugs you shipped (50% [15–85]), with 0.5 false alarms for each" in told
+    assert "caught 2 of 4 bugs you shipped (50% [15–85]), with 0.5 false alarms for each" in " ".join(
+        told.split()
+    )
     assert "was trained on this repository" in " ".join(told.split()) and "\x1b" not in told
     assert "Caught: " in told and "Missed: " in told and "only add lines" in told
     assert fingerprint(room.repository) == before
