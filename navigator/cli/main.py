@@ -22,7 +22,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "setup": ("setup", "Find model servers, write the settings, add projects"),
     "demo": ("demo", "Run everything on sample projects, with simulated models"),
     "status": ("status", "Show what is waiting, what the GPU holds and what is running"),
-    "doctor": ("doctor", "Check the installation; say what is missing and how to get it"),
+    "doctor": ("setup", "Check the installation; say what is missing and how to get it"),
     "config": ("setup", "Show or check the settings"),
     "project": ("project", "Add, list, change, check and remove projects"),
     "task": ("task", "Add, list, cancel and retry tasks"),
