@@ -203,7 +203,7 @@ def test_functions_stay_short() -> None:
 BUDGETS = {
     "journey": 5_275,
     "actions": 1_900,
-    "engine": 2_180,
+    "engine": 2_185,
     "tui": 6_815,
     "cli": 3_465,
     "store": 2_755,
@@ -214,7 +214,7 @@ BUDGETS = {
     "git": 1_985,
     "model": 1_565,
     "rehearsal": 1_290,
-    "figures": 1_821,
+    "figures": 1_816,
     "client": 1_095,
     "checks": 630,
     "edits": 1_035,
@@ -225,7 +225,7 @@ BUDGETS = {
     "landing": 805,
     "exam": 1_457,
     "process": 670,
-    "sheet": 1_270,
+    "sheet": 1_275,
     "mcp": 320,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""
