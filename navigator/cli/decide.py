@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import click
@@ -186,8 +185,8 @@ def merge(projects: session.ProjectNames = ()) -> None:
     if waiting:
         session.confirmed("Merge them?" if len(waiting) > 1 else "Merge it?")
     rows = [{"project": name} | _merge_row(facts, branch) for name, facts, branch in waiting]
-    output.show({"merges": rows}, lambda found: _say_merged(found["merges"]))
-    sys.exit(int(any(row["reason"] for row in rows)))
+    refused = any(row["reason"] for row in rows)
+    output.show({"merges": rows}, lambda found: _say_merged(found["merges"]), code=refused)
 
 
 def _merge_row(facts: RepoFacts, branch: str) -> dict[str, str]:

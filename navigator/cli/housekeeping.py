@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -110,5 +109,4 @@ def forget(*, keep: Annotated[tuple[str, ...], Value(type=click.Choice(KINDS))] 
                 output.say(f"✗ {row['place']}: {row['reason']}")
         output.say(f"{plural(gone, 'thing')} removed." if goes else "There is nothing to remove.")
 
-    output.show({"forgotten": documents}, text)
-    sys.exit(int(gone < len(goes)))
+    output.show({"forgotten": documents}, text, code=gone < len(goes))

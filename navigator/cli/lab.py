@@ -47,16 +47,14 @@ def runs(name: str | None = None) -> None:
 
 
 def _list_runs(found: list[LabRun]) -> None:
-    if found:
-        output.table(
-            found,
-            ("run", lambda run: run.name),
-            ("state", lambda run: run.state),
-            ("done", lambda run: f"{run.done} of {run.total}"),
-            ("decision", lambda run: run.problem if run.state == "failed" else run.decision),
-        )
-    else:
-        output.say("No run was started. `navigator lab --help` lists what can be measured.")
+    output.table(
+        found,
+        ("run", lambda run: run.name),
+        ("state", lambda run: run.state),
+        ("done", lambda run: f"{run.done} of {run.total}"),
+        ("decision", lambda run: run.problem if run.state == "failed" else run.decision),
+        empty="No run was started. `navigator lab --help` lists what can be measured.",
+    )
 
 
 def _show_run(run: LabRun) -> None:

@@ -23,12 +23,14 @@ from navigator.model.text import safe_line, safe_text
 T = TypeVar("T")
 
 
-def show(found: T, text: Callable[[T], object]) -> None:
-    """What a command found: its one JSON document with --json, else what `text` prints of it."""
+def show(found: T, text: Callable[[T], object], *, code: int = 0) -> None:
+    """What a command found: its one JSON document with --json, else what `text` prints of it. A `code` but 0 ends the process."""
     if given("--json"):
         print_json(found)
     else:
         text(found)
+    if code:
+        sys.exit(int(code))
 
 
 def print_json(document: Any) -> None:
@@ -79,7 +81,12 @@ def style(text: str, **attributes: Any) -> str:
     return click.style(text, **attributes)
 
 
-def table(rows: Iterable[T], *columns: str | tuple[str, Callable[[T], object]], err: bool = False) -> None:
+def table(
+    rows: Iterable[T],
+    *columns: str | tuple[str, Callable[[T], object]],
+    empty: str = "",
+    err: bool = False,
+) -> None:
     """Print a plain table with two spaces between columns; columns of numbers are aligned at the right.
 
     Every cell goes through the character filter. The last column is not padded, unless it has numbers.
@@ -87,7 +94,12 @@ def table(rows: Iterable[T], *columns: str | tuple[str, Callable[[T], object]], 
     Args:
         rows: what the lines are about.
         columns: heads, each with what it shows of a row; a head alone shows the row's item at that place.
+        empty: printed instead where there are no rows.
     """
+    rows = list(rows)
+    if empty and not rows:
+        say(empty)
+        return
     heads = [column if isinstance(column, str) else column[0] for column in columns]
     cells: list[Callable[[Any], object]] = [
         itemgetter(at) if isinstance(of, str) else of[1] for at, of in enumerate(columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -50,9 +50,9 @@ def check(name: session.ProjectName) -> None:
         output.note(f"Running the tests on the base: `{safe_line(tests)}` …")
     done = session.act(CheckProject(name=name))
     baseline = Baseline.model_validate(done.data["baseline"]) if done.data["baseline"] else None
-    output.show(done.data, partial(_show_check, baseline))
-    if baseline is None or baseline.outcome is not CheckOutcome.PASSED:
-        sys.exit(1 if baseline and baseline.outcome is CheckOutcome.FAILED else 3)
+    codes = {CheckOutcome.PASSED: 0, CheckOutcome.FAILED: 1}
+    code = codes.get(baseline.outcome, 3) if baseline else 3
+    output.show(done.data, partial(_show_check, baseline), code=code)
 
 
 def _show_check(baseline: Baseline | None, found: Result) -> None:
@@ -164,9 +164,7 @@ def scan(folder: Folder) -> None:
     """Find git repositories under FOLDER and add them. Without a terminal, none is added unless --yes is given."""
     document = add_below(folder)
     told = f"Found {len(document['found'])} new, added {len(document['projects'])}."
-    output.show(document, lambda _: output.say(told))
-    if document["failed"]:
-        sys.exit(1)
+    output.show(document, lambda _: output.say(told), code=bool(document["failed"]))
 
 
 def add_below(folder: Path) -> dict[str, Any]:
@@ -236,16 +234,11 @@ def list_projects() -> None:
         for entry in projects
     ]
     told = [entry.model_dump(mode="json") | {"tests": tests[entry.id]} for entry in projects]
-    output.show({"projects": told}, lambda _: _show_projects(rows))
+    heads = ("project", "queued", "waiting", "landing", "tests on the base", "path")
+    output.show({"projects": told}, lambda _: output.table(rows, *heads, empty=_NONE_YET))
 
 
-def _show_projects(rows: Sequence[Sequence[object]]) -> None:
-    if rows:
-        output.table(rows, "project", "queued", "waiting", "landing", "tests on the base", "path")
-    else:
-        output.say(
-            "No projects yet. `navigator project add PATH` adds one, `navigator setup --projects DIR` all below a folder."
-        )
+_NONE_YET = "No projects yet. `navigator project add PATH` adds one, `navigator setup --projects DIR` all below a folder."
 
 
 def _tests_words(store: Reader, entry: Project) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import click
@@ -54,8 +53,7 @@ def list_prompts() -> None:
             if problem:
                 output.say(f"✗ {name}: {problem}", fg="red")
 
-    output.show({"prompts": rows, "ok": not broken}, text)
-    sys.exit(int(broken))
+    output.show({"prompts": rows, "ok": not broken}, text, code=broken)
 
 
 def _problem(library: PromptLibrary, prompt: Prompt) -> str:

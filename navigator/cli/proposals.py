@@ -60,12 +60,8 @@ def marked_document(proposal: Proposal, of: Card) -> dict[str, Any]:
 
 
 def _show_waiting(items: Sequence[Card]) -> None:
-    if not items:
-        output.say(
-            "Nothing waits for you. `navigator proposals --all` lists all; `navigator run` makes more."
-        )
-        return
-    _table((card, card.id, "") for card in items)
+    nothing = "Nothing waits for you. `navigator proposals --all` lists all; `navigator run` makes more."
+    _table(((card, card.id, "") for card in items), nothing)
     for card in items:
         if not card.open or card.existing:
             why = f"{safe_line(card.reason).rstrip('.')}. " if card.reason else ""
@@ -73,13 +69,11 @@ def _show_waiting(items: Sequence[Card]) -> None:
 
 
 def _show_proposals(pairs: Sequence[tuple[Proposal, Card]]) -> None:
-    if not pairs:
-        output.say("No proposals. `navigator run` makes them from queued tasks.")
-        return
-    _table((of, proposal.id, (proposal.landing or proposal).state.value) for proposal, of in pairs)
+    rows = ((of, proposal.id, (proposal.landing or proposal).state.value) for proposal, of in pairs)
+    _table(rows, "No proposals. `navigator run` makes them from queued tasks.")
 
 
-def _table(rows: Iterable[tuple[Card, str, str]]) -> None:
+def _table(rows: Iterable[tuple[Card, str, str]], empty: str) -> None:
     """A line for each card, with the id that names it and its state; "" where that goes without saying."""
     output.table(
         rows,
@@ -92,6 +86,7 @@ def _table(rows: Iterable[tuple[Card, str, str]]) -> None:
         ("", lambda row: f"−{row[0].removed}" if row[0].proposal else ""),
         ("title", lambda row: row[0].title),
         ("", lambda row: ", ".join(filter(None, (row[2], *_notes(row[0], waiting=not row[2]))))),
+        empty=empty,
     )
 
 

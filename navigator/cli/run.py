@@ -22,10 +22,9 @@ from navigator.config.paths import CONFIG_VARIABLE, STATE_VARIABLE, StatePaths, 
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, utc_now
 from navigator.model.secrets import Redactor
-from navigator.model.states import TaskState
-from navigator.model.text import safe_line
 from navigator.process.runner import start
 from navigator.rehearsal.engine import time_scale as scale_of
+from navigator.sheet.writing import progress_line
 
 _LOG_BYTES = 4 * 1024 * 1024
 _LOG_FILES = 3
@@ -66,9 +65,8 @@ def run(
         quiet=bool(given("--json")),
         time_scale=scale,
     )
-    output.show(document, lambda found: show_session(found, began))
-    if document["failed"] or document["failed_swaps"] or document["problems"]:
-        sys.exit(1)
+    failed = bool(document["failed"] or document["failed_swaps"] or document["problems"])
+    output.show(document, lambda found: show_session(found, began), code=failed)
 
 
 def conduct(
@@ -224,11 +222,6 @@ def _detach() -> None:
 
 log = logging.getLogger(__name__)
 
-_REPORTED = frozenset(
-    {state.value for state in TaskState} - {"queued", "generating", "checking", "reviewing"}
-)
-"""States of a task that get a line of progress."""
-
 
 class Progress:
     """Shows events as they come. A terminal that was closed shows nothing more, and the session continues."""
@@ -237,7 +230,7 @@ class Progress:
 
     def event(self, event: Event) -> None:
         """Show one event."""
-        line = _event_line(event)
+        line = progress_line(event)
         if not line or self._closed:
             return
         try:
@@ -246,30 +239,6 @@ class Progress:
             # The terminal was closed (EIO) or the reader of stderr ended. Neither may fail the work in progress.
             self._closed = True
             log.info("Progress is no longer shown: %s", error.strerror)
-
-
-def _event_line(event: Event) -> str:
-    """The line for an event; "" for those that say little."""
-    told = event.data
-    reason = safe_line(str(told.get("reason") or ""))[:160]
-    because = f": {reason}" if reason else ""
-    match event.kind:
-        case "task_state" if told.get("to") in _REPORTED:
-            return f"{event.task_id} {str(told['to']).replace('_', ' ')}{because}"
-        case "swap_begun":
-            to = told.get("to")
-            return f"swap to {to} begins" if told.get("from") else f"loading the {to} begins"
-        case "swap_added":
-            return f"swap to {told.get('to')}: {told.get('outcome')} in {told.get('seconds', 0.0):.1f} s{because}"
-        case "server_problem":
-            return (
-                f"the {told.get('role')}'s server: {safe_line(str(told.get('problem') or 'answers again'))}"
-            )
-        case "disk_low":
-            return f"disk full ({told.get('free_mb')} MB free): no new work is started"
-        case "disk_free":
-            return "disk space is available again"
-    return ""
 
 
 @command(json=False)

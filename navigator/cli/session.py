@@ -129,9 +129,7 @@ _SUBJECTS = ("conductor", *(role.value for role in Role))
 
 def report(told: Sequence[Told], document: Any) -> None:
     """Show an outcome: as JSON the document, else a line for each thing and the hints. Exits with 1 on an error."""
-    output.show(document, lambda _: _say_told(told))
-    if any(one.level == "error" for one in told):
-        sys.exit(1)
+    output.show(document, lambda _: _say_told(told), code=any(one.level == "error" for one in told))
 
 
 def _say_told(told: Sequence[Told]) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 
@@ -15,8 +15,8 @@ from navigator.cli import output
 from navigator.cli.command import Commands, Folder, Value, command, given
 from navigator.cli.session import state_paths
 from navigator.config.paths import config_path
-from navigator.config.reference import key_meanings, toml
-from navigator.config.settings import Section, describe, load_settings
+from navigator.config.reference import described_lines
+from navigator.config.settings import describe, load_settings
 from navigator.model.errors import MissingPart, UsageError
 from navigator.model.text import plural, safe_line
 from navigator.setup.plan import MemoryPlan, plan_here
@@ -191,41 +191,7 @@ def path() -> None:
 def show() -> None:
     """Print every setting, its meaning, and whether the file or the default set it."""
     settings = load_settings()
-    described = describe(settings)
-
-    def text(_: object) -> None:
-        output.say(f"# {described['file'] or f'no file at {config_path()}: all defaults'}")
-        for name in type(settings).model_fields:
-            table = getattr(settings, name)
-            if isinstance(table, Section):
-                _show_table(name, table, described[name])
-        for entry, values in zip(settings.project, described["projects"], strict=True):
-            output.say("\n[[project]]")
-            _show_keys(type(entry), values)
-
-    output.show(described, text)
-
-
-def _show_table(name: str, table: Section, values: dict[str, Any]) -> None:
-    """A table as it could be written into the file, with its inner tables after it."""
-    output.say(f"\n[{name}]")
-    _show_keys(type(table), values)
-    for key, inner in values.items():
-        if "from" not in inner:
-            _show_table(f"{name}.{key}", getattr(table, key), inner)
-
-
-def _show_keys(model: type[Section], values: dict[str, Any]) -> None:
-    meanings = key_meanings(model)
-    for key, entry in values.items():
-        if "from" not in entry:
-            continue
-        if meanings.get(key):
-            output.say(f"# {meanings[key]}")
-        origin = "" if entry["from"] == "file" else "  # default"
-        output.say(
-            f"# {key} is not set" if entry["value"] is None else f"{key} = {toml(entry['value'])}{origin}"
-        )
+    output.show(describe(settings), lambda found: output.say("\n".join(described_lines(settings, found))))
 
 
 @command(config)
@@ -298,9 +264,11 @@ def doctor(
         warnings = plural(counts["warn"], "warning")
         output.say(f"\n{counts['ok']} ok, {warnings}, {counts['missing']} missing. Log: {paths.log}")
 
-    output.show({"items": items, "log": paths.log, "ok": not counts["missing"]}, text)
-    if counts["missing"]:
-        sys.exit(3)
+    output.show(
+        {"items": items, "log": paths.log, "ok": not counts["missing"]},
+        text,
+        code=3 * bool(counts["missing"]),
+    )
 
 
 def _show_plan(found: MemoryPlan) -> None:

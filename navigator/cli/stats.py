@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import textwrap
 from collections.abc import Iterable
 from datetime import datetime
@@ -202,9 +201,8 @@ def prepare(
     from navigator.figures.caught import prepared_table
 
     made = prepared({"projects": projects, "limit": limit, "synthetic": synthetic})
-    output.show({"projects": made}, lambda _: tell(map(prepared_table, made), _NO_PROJECTS))
-    if made and all(one.problem for one in made):
-        sys.exit(3)
+    nothing = bool(made) and all(one.problem for one in made)
+    output.show({"projects": made}, lambda _: tell(map(prepared_table, made), _NO_PROJECTS), code=3 * nothing)
 
 
 def prepared(document: dict[str, Any]) -> list[PreparedProject]:

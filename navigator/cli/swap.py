@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
@@ -138,9 +137,7 @@ def to(role: _Loaded) -> None:
     except NoConductor:
         with locked_dependencies(paths, time_scale=scale_of(None)) as deps:
             made = asyncio.run(_alone(deps, Role(role)))
-    output.show(made, _say_ended)
-    if made.outcome != "done":
-        sys.exit(1)
+    output.show(made, _say_ended, code=made.outcome != "done")
 
 
 async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
@@ -231,9 +228,7 @@ def _rest() -> None:
             tx.set_meta("resident", "")
             tx.event("resident", data={"role": ""})
     told = {"outcome": result.outcome, "seconds": result.seconds, "reason": result.reason}
-    output.show(told, lambda _: _say_ended(result))
-    if result.outcome != "done":
-        sys.exit(1)
+    output.show(told, lambda _: _say_ended(result), code=result.outcome != "done")
 
 
 def _tell_phase(live: dict[str, Any]) -> None:
@@ -257,9 +252,6 @@ def log() -> None:
 
 
 def _show_log(found: list[Swap]) -> None:
-    if not found:
-        output.say("No swaps yet.")
-        return
     output.table(
         found,
         ("started (UTC)", lambda made: made.started[:19].replace("T", " ")),
@@ -271,6 +263,7 @@ def _show_log(found: list[Swap]) -> None:
         ("outcome", _outcome_words),
         ("phases", _phases),
         ("meanwhile", lambda made: "  ".join(f"{work} {s:.2f}" for work, s in made.filled_with.items())),
+        empty="No swaps yet.",
     )
 
 
@@ -316,8 +309,6 @@ def measure(*, n: Annotated[int, Value(type=click.IntRange(1, 1000))] = 30) -> N
         newest = max((swap.id for swap in deps.reader.swaps(1)), default=0)
         ended = asyncio.run(_measured(deps, n))
     _show_swaps(paths, newest, n, ended)
-    if ended != COMPLETE:
-        sys.exit(1)
 
 
 async def _measured(deps: Dependencies, round_trips: int) -> str:
@@ -354,7 +345,8 @@ def _show_swaps(paths: StatePaths, newest: int, asked: int, ended: str) -> None:
         print_table(found)
         output.say(f"Ended: {ended}. Loaded: {resident or 'nothing'}.")
 
-    output.show(beside | {"resident": resident or None, "rehearsal": rehearsal} | found.data, text)
+    document = beside | {"resident": resident or None, "rehearsal": rehearsal} | found.data
+    output.show(document, text, code=ended != COMPLETE)
 
 
 # The model servers' units, their keys and swap.conf
@@ -415,9 +407,7 @@ def install(
             confirmed(f"Write {plural(len(changes), 'file')}?")
             carry_out(changes)
             document |= {"written": True, "reload": reload_systemd(places)}
-    output.show(document, lambda found: _say_next(wanted, found))
-    if document["reload"]:
-        sys.exit(1)
+    output.show(document, lambda found: _say_next(wanted, found), code=bool(document["reload"]))
 
 
 def _say_next(wanted: Servers, document: dict[str, Any]) -> None:

@@ -136,9 +136,6 @@ def list_tasks(*, state: tuple[TaskState, ...] = (), project: session.ProjectNam
         return
     with session.glancing(GlanceReads) as glance:
         tasks = glance.cards_in(set(state) or None, project)
-    if not tasks:
-        output.say('No tasks. `navigator task add PROJECT "…"` queues one.')
-        return
     output.table(
         tasks,
         ("task", lambda held: held.task),
@@ -148,6 +145,7 @@ def list_tasks(*, state: tuple[TaskState, ...] = (), project: session.ProjectNam
         ("round", lambda held: f"r{held.round}"),
         ("text", lambda held: held.text),
         ("", _notes),
+        empty='No tasks. `navigator task add PROJECT "…"` queues one.',
     )
 
 

@@ -1,4 +1,4 @@
-"""What each settings key means, from the strings under the keys."""
+"""What each settings key means, from the strings under the keys; all settings as a file could have them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import ast
 import inspect
 import json
 import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
+
+from navigator.config.paths import config_path
+from navigator.config.settings import Section, Settings
 
 
 def key_meanings(model: type[BaseModel]) -> dict[str, str]:
@@ -45,3 +49,36 @@ def toml(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(toml, value))}]"
     return json.dumps(value, ensure_ascii=False)
+
+
+def described_lines(settings: Settings, described: Mapping[str, Any]) -> Iterator[str]:
+    """What `describe` found, as lines that a settings file could have: each key with its meaning, defaults marked."""
+    yield f"# {described['file'] or f'no file at {config_path()}: all defaults'}"
+    for name in type(settings).model_fields:
+        table = getattr(settings, name)
+        if isinstance(table, Section):
+            yield from _table_lines(name, table, described[name])
+    for entry, values in zip(settings.project, described["projects"], strict=True):
+        yield "\n[[project]]"
+        yield from _key_lines(type(entry), values)
+
+
+def _table_lines(name: str, table: Section, values: dict[str, Any]) -> Iterator[str]:
+    """A table, with its inner tables after it."""
+    yield f"\n[{name}]"
+    yield from _key_lines(type(table), values)
+    for key, inner in values.items():
+        if "from" not in inner:
+            yield from _table_lines(f"{name}.{key}", getattr(table, key), inner)
+
+
+def _key_lines(model: type[Section], values: dict[str, Any]) -> Iterator[str]:
+    meanings = key_meanings(model)
+    for key, entry in values.items():
+        if "from" not in entry:
+            continue
+        if meanings.get(key):
+            yield f"# {meanings[key]}"
+        origin = "" if entry["from"] == "file" else "  # default"
+        value = entry["value"]
+        yield f"# {key} is not set" if value is None else f"{key} = {toml(value)}{origin}"

@@ -14,6 +14,7 @@ from navigator.model.states import (
     LookOutcome,
     ReproductionOutcome,
     RevisedOutcome,
+    TaskState,
 )
 from navigator.model.text import plural, safe_line
 
@@ -248,6 +249,36 @@ def event_words(event: Event) -> tuple[str, str]:
         if (words := _value(key, value))
     ]
     return kind, safe_line(", ".join(said))
+
+
+_REPORTED = frozenset(
+    {state.value for state in TaskState} - {"queued", "generating", "checking", "reviewing"}
+)
+"""States of a task that are told while a session runs."""
+
+
+def progress_line(event: Event) -> str:
+    """An event as a session tells it while it runs; "" for those that say little."""
+    told = event.data
+    reason = safe_line(str(told.get("reason") or ""))[:160]
+    because = f": {reason}" if reason else ""
+    match event.kind:
+        case "task_state" if told.get("to") in _REPORTED:
+            return f"{event.task_id} {str(told['to']).replace('_', ' ')}{because}"
+        case "swap_begun":
+            to = told.get("to")
+            return f"swap to {to} begins" if told.get("from") else f"loading the {to} begins"
+        case "swap_added":
+            return f"swap to {told.get('to')}: {told.get('outcome')} in {told.get('seconds', 0.0):.1f} s{because}"
+        case "server_problem":
+            return (
+                f"the {told.get('role')}'s server: {safe_line(str(told.get('problem') or 'answers again'))}"
+            )
+        case "disk_low":
+            return f"disk full ({told.get('free_mb')} MB free): no new work is started"
+        case "disk_free":
+            return "disk space is available again"
+    return ""
 
 
 def _value(key: str, value: Any) -> str:
