@@ -17,6 +17,7 @@ import click
 
 from navigator.cli.command import given
 from navigator.model import patterns
+from navigator.model.errors import UsageError
 from navigator.model.text import duration as duration
 from navigator.model.text import safe_line, safe_text
 
@@ -31,6 +32,19 @@ def show(found: T, text: Callable[[T], object], *, code: int = 0) -> None:
         text(found)
     if code:
         sys.exit(int(code))
+
+
+def form(named: str | None) -> str:
+    """How a command prints: as --format names it, as JSON with --json, else as text.
+
+    Raises:
+        UsageError: both were given, and differ.
+    """
+    if not given("--json"):
+        return named or "text"
+    if named not in (None, "json"):
+        raise UsageError(f"--json and --format {named} contradict each other.", hint="Use one of them.")
+    return "json"
 
 
 def print_json(document: Any) -> None:

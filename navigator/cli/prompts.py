@@ -9,15 +9,11 @@ import click
 from navigator.cli import output
 from navigator.cli.command import Commands, Value, command
 from navigator.cli.session import TaskIds, reading, state_paths
-from navigator.config.paths import config_path, resource_dir
+from navigator.config.paths import config_path
 from navigator.config.settings import load_settings
 from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.model.errors import ConfigError
 from navigator.model.text import safe_text
-
-
-def _own() -> PromptLibrary:
-    return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
 
 
 @click.group(cls=Commands)
@@ -28,7 +24,7 @@ def prompts() -> None:
 @command(prompts, "list")
 def list_prompts() -> None:
     """List all templates with version, role and purpose. Exit code 1: one of yours cannot be used."""
-    library = _own()
+    library = PromptLibrary()
     problems = {prompt.name: _problem(library, prompt) for prompt in library.own}
     broken = any(problems.values())
     rows = [
@@ -68,7 +64,7 @@ def _problem(library: PromptLibrary, prompt: Prompt) -> str:
 @command(prompts, json=False)
 def show(name: str) -> None:
     """Print a template; yours, where it replaces the packaged one."""
-    output.say(_own().get(name).path.read_text(encoding="utf-8"))
+    output.say(PromptLibrary().get(name).path.read_text(encoding="utf-8"))
 
 
 @command(prompts, "try")

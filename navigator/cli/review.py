@@ -15,7 +15,7 @@ import click
 from navigator.actions.projects import Hook
 from navigator.actions.reviews import AddReview, RequestFix
 from navigator.cli import output, session
-from navigator.cli.command import Commands, Note, Value, command, given
+from navigator.cli.command import Commands, Note, Value, command
 from navigator.cli.project import targets
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
@@ -48,7 +48,7 @@ def review(
     each: bool = False,
     queue: bool = False,
     fail_on: Severity | None = None,
-    format_: Literal["text", "json", "sarif", "markdown"] = "text",
+    format_: Literal["text", "json", "sarif", "markdown"] | None = None,
 ) -> None:
     """Have existing work reviewed: a commit, a range such as main..topic, a branch, staged or uncommitted work.
 
@@ -67,19 +67,14 @@ def review(
     """
     if queue and (fail_on or format_ in ("sarif", "markdown")):
         raise UsageError("--queue waits for no review, so there is nothing to print or to judge yet.")
-    if (len(words) > 1) + bool(branch) + staged + worktree > 1:
-        raise UsageError("Give only one of REF, --branch, --staged and --worktree.")
-    if given("--json") and format_ not in ("text", "json"):
-        raise UsageError(f"--json and --format {format_} contradict each other.")
-    form = "json" if given("--json") else format_
+    form = output.form(format_)
     settings = load_settings()
     if not queue and settings.swap.strategy is None:
         make_strategy(settings, session.state_paths())  # says what to do
     session.take_config_projects()
     project, ref = targets(words)
-    if ref and (branch or staged or worktree):
-        raise UsageError("Give only one of REF, --branch, --staged and --worktree.")
-    verb = AddReview(project=project, ref=ref, branch=branch, staged=staged, worktree=worktree, each=each)
+    chosen = {"ref": ref, "branch": branch, "staged": staged, "worktree": worktree}
+    verb = AddReview.read({"project": project, **chosen, "each": each})
     try:
         done = session.act(verb)
     except NavigatorError as error:

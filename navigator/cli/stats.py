@@ -63,9 +63,7 @@ def stats(
         since: Only since this day, e.g. 2026-11-03, or the last 12h, 7d, 8w.
         format_: Text, one JSON document, or one figure per row as JSON lines or CSV.
     """
-    if given("--json") and format_ not in (None, "json"):
-        raise UsageError(f"--json and --format {format_} contradict each other.", hint="Use one of them.")
-    form = "json" if given("--json") else format_ or "text"
+    form = output.form(format_)
     if compare and form not in ("text", "json"):
         raise UsageError(f"A comparison cannot be printed as {form}.", hint="Use --json.")
     if look:

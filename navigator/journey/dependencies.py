@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from navigator.config.paths import StatePaths, config_path, resource_dir
+from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.journey.prompts.blocks import KeyRing
 from navigator.journey.prompts.library import PromptLibrary
@@ -81,7 +81,7 @@ class Prompting:
     @cached_property
     def prompts(self) -> PromptLibrary:
         """The packaged templates, and the user's own in their place."""
-        return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+        return PromptLibrary()
 
     def map_of(self, source: TreeSource) -> RepoMap:
         """The map of a tree as its project sees it; made, but read only when it is asked something. The last few are kept."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from navigator import __version__
-from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path, resource_dir
+from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path
 from navigator.config.settings import Settings, load_settings
 from navigator.git.runner import Git, find_git
 from navigator.model.errors import NavigatorError
@@ -131,7 +131,7 @@ def _prompts() -> Iterator[Check]:
     """Whether the user's own prompt templates can be used."""
     from navigator.journey.prompts.library import PromptLibrary
 
-    library = PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+    library = PromptLibrary()
     library.check()
     mine = ", ".join(prompt.version for prompt in library.own)
     yield Check("prompts", "ok", f"yours: {mine}" if mine else "the packaged ones")

@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from navigator.config.paths import config_path, resource_dir
 from navigator.model.errors import ConfigError, NotFound
 from navigator.model.json_text import table
 
@@ -47,13 +48,15 @@ class PromptLibrary:
     """All templates of one or more folders; a later folder's file replaces an earlier one of the same name.
 
     Args:
-        folders: searched in order, the packaged one first; those that do not exist are skipped.
+        folders: searched in order, the packaged one first; those that do not exist are skipped. Without any: the packaged one
+            and the user's own, beside the settings.
 
     Raises:
         ConfigError: a file is no template, or one in a later folder replaces none.
     """
 
-    def __init__(self, folders: Sequence[Path]) -> None:
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
+        folders = folders or (resource_dir("prompts"), config_path().parent / "prompts")
         self._prompts: dict[str, Prompt] = {}
         self._packaged: dict[str, Prompt] = {}
         self._templates: dict[str, Template] = {}
