@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +17,7 @@ from navigator.figures.page import moment_of
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.secrets import Redactor
 from navigator.model.text import plural
-from navigator.setup.forget import KINDS, drop_old, traces
+from navigator.setup.forget import KINDS, drop_old, traces, write_rows
 from navigator.store.lock import StateLock
 
 
@@ -48,28 +47,12 @@ def export(folder: Annotated[Path, Value("DIR")]) -> None:
 
     Secrets are redacted: those with a known form, and the values in files that no model is shown.
     """
-    from navigator.store.schema import tables
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            raise Conflict(f"{folder} is not empty.", hint="Choose another folder.")
-        (folder / f"{tables()[0]}.jsonl").touch()
-    except OSError as error:
-        raise UsageError(
-            f"{folder} cannot be written: {error.strerror}.", hint="Choose another folder."
-        ) from error
     redact = Redactor()
     paths = state_paths()
     with reading(paths) as store:
         learn_secrets(redact, paths, store.projects(include_removed=True), output.note)
-        for table in tables():
-            count = 0
-            with (folder / f"{table}.jsonl").open("w", encoding="utf-8") as stream:
-                for row in store.export_rows(table):
-                    stream.write(json.dumps(redact.data(row), ensure_ascii=False, sort_keys=True) + "\n")
-                    count += 1
-            output.note(f"{table}.jsonl  {count}")
+        for name, rows in write_rows(store, folder, redact):
+            output.note(f"{name}  {rows}")
 
 
 @command(yes=True)

@@ -10,7 +10,6 @@ from navigator.cli import output
 from navigator.cli.command import Commands, command
 from navigator.lab import runs as lab_runs
 from navigator.lab.runs import LabRun
-from navigator.model.text import safe_line
 
 _SPECULATION = {
     "analyze": ("lab_speculation", "Make the tables of measured runs, and check what cannot be true"),
@@ -38,12 +37,9 @@ def speculation() -> None:
 
 
 @command()
-def runs(name: str | None = None) -> None:
-    """List the lab's runs, or show the run NAME and the command that continues it."""
-    if name is None:
-        output.show({"runs": lab_runs.runs()}, lambda found: _list_runs(found["runs"]))
-    else:
-        output.show(lab_runs.find(name), _show_run)
+def runs() -> None:
+    """List the lab's runs, and the command that goes on with one that is not complete."""
+    output.show({"runs": lab_runs.runs()}, lambda found: _list_runs(found["runs"]))
 
 
 def _list_runs(found: list[LabRun]) -> None:
@@ -55,17 +51,12 @@ def _list_runs(found: list[LabRun]) -> None:
         ("decision", lambda run: run.problem if run.state == "failed" else run.decision),
         empty="No run was started. `navigator lab --help` lists what can be measured.",
     )
-
-
-def _show_run(run: LabRun) -> None:
-    output.say(safe_line(f"{run.name}: {run.about or run.kind}"), bold=True)
-    output.say(f"{run.state}: {run.done} of {run.total}")
-    for line in (run.problem, run.simulated, run.decision):
-        if line:
-            output.say(safe_line(line))
-    output.say(f"Results: {safe_line(run.results)}")
-    if run.state == "running":
-        output.say(f"Process {run.pid} works on it; if it is ended, what was measured is kept.")
-    else:
-        words = " ".join(map(shlex.quote, ("navigator", *run.command)))
-        output.say(safe_line(f"{'Print its tables' if run.state == 'complete' else 'Go on'}: {words}"))
+    for run in found:
+        if run.simulated:
+            output.say(f"{run.name}: {run.simulated}")
+        if run.state == "running":
+            output.say(
+                f"{run.name}: process {run.pid} works on it; if it is ended, what was measured is kept."
+            )
+        elif run.state != "complete":
+            output.say(f"{run.name} goes on with: {shlex.join(('navigator', *run.command))}")

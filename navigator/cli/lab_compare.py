@@ -13,12 +13,13 @@ import click
 from navigator.cli import output
 from navigator.cli.command import AtLeast1, File, Value, command, words_again
 from navigator.cli.session import ProjectNames, locked_dependencies, state_paths, take_config_projects
-from navigator.config.paths import private_folder, state_dir
+from navigator.config.paths import private_folder
 from navigator.figures.compared import Duel, Tally, tally
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share
 from navigator.lab.comparing.journal import ARMS, USUAL, Journal, Tried
 from navigator.lab.comparing.tasks import as_task, bench_functions, read_functions, replayed
 from navigator.lab.judging import ask, questions
+from navigator.lab.runs import lab_folder
 from navigator.model import patterns
 from navigator.model.errors import UsageError
 from navigator.model.states import Role
@@ -139,7 +140,6 @@ def compare(
     judge: _Judges = (),
     name: str = "",
     seconds: Annotated[float, Value(type=click.FloatRange(min=1))] = 3600.0,
-    dry_run: bool = False,
 ) -> None:
     """Compare ways of working on the same tasks of PROJECTs, all if none is named. Tests in the sandbox decide.
 
@@ -156,7 +156,6 @@ def compare(
         judge: Also have this role's model compare the answers in pairs, blind; repeatable.
         name: The comparison's name; use it again to continue.
         seconds: Time for the test runs that prove a project's tasks.
-        dry_run: Choose the tasks and say what they can show, without asking a model.
     """
     from navigator.figures.compared import outlook
     from navigator.lab.comparing.session import compare as run
@@ -175,7 +174,7 @@ def compare(
     take_config_projects()
     with locked_dependencies(state_paths()) as deps:
         require_judges(deps.settings, judge)
-        journal = Journal(lab_folder("compare") / called)
+        journal = Journal(private_folder(lab_folder() / "compare") / called)
 
         async def whole() -> tuple[list[LabTask], Outlook, Finished | None, Tally | None]:
             try:
@@ -185,7 +184,7 @@ def compare(
                     output.note(can.words())
                     if can.chance < 0.8:
                         output.note(_more_tasks(journal))
-                if dry_run or not chosen:
+                if not chosen:
                     return chosen, can, None, None
                 words = words_again(arm=names, name=called)
                 done = await run(deps, journal, chosen, names, rounds, adapter, "compare", words, output.note)
@@ -195,33 +194,21 @@ def compare(
 
         chosen, can, done, said = asyncio.run(whole())
     document: dict[str, Any] = {"name": called, "n": len(chosen), "power": can}
-    document |= done.document() if done else {"tasks": chosen}
+    document |= done.document() if done else {"tasks": []}
     document |= {"judging": said} if said else {}
-    output.show(document, lambda _: _tell_all(chosen, done, said))
+
+    def text(_: object) -> None:
+        if done:
+            tell(done)
+        if said:
+            tell_votes(said)
+
+    output.show(document, text)
     if not chosen:
         raise UsageError(
             "There is no task with tests that fail without its change.",
             hint="Raise --seconds, or give a --file.",
         )
-
-
-def _tell_all(chosen: list[LabTask], done: Finished | None, said: Tally | None) -> None:
-    if done:
-        tell(done)
-    elif chosen:
-        output.table(
-            chosen,
-            ("task", lambda task: task.key),
-            ("kind", lambda task: task.kind.value),
-            ("what", lambda task: task.text.partition("\n")[0][:80]),
-        )
-    if said:
-        tell_votes(said)
-
-
-def lab_folder(kind: str) -> Path:
-    """The folder of the comparisons of a kind, in the state folder."""
-    return private_folder(private_folder(state_dir() / "lab") / kind)
 
 
 async def _tasks(
@@ -233,7 +220,6 @@ async def _tasks(
     seconds: float,
 ) -> list[LabTask]:
     """The tasks that were chosen before, else those that are chosen now."""
-
     if journal.chosen:
         return journal.tasks
     functions = [function for file in files for function in read_functions(file)[:limit]]
@@ -245,12 +231,8 @@ async def _tasks(
                 "There is no project to take tasks from.",
                 hint="`navigator project add PATH`, or give a --file.",
             )
-        unknown = set(projects) - {project.name for project in held}
-        if unknown:
-            raise UsageError(f"There is no project {sorted(unknown)[0]}.", hint="`navigator project list`.")
-        for project in held:
-            if not projects or project.name in projects:
-                await replayed(deps, project, limit, journal, seconds=seconds, report=output.note)
+        for project in [deps.reader.project(name) for name in projects] or held:
+            await replayed(deps, project, limit, journal, seconds=seconds, report=output.note)
     if journal.tasks:
         journal.add(Tried(key=""))
     return journal.tasks
@@ -330,7 +312,7 @@ def bench(*, arm: _BenchArms = ()) -> None:
         arm: Repeatable. Default: generator and self-review, which take no swap.
     """
     names = arm or ("generator", "self-review")
-    journal = Journal(lab_folder("bench") / "-".join(names))
+    journal = Journal(private_folder(lab_folder() / "bench") / "-".join(names))
     with locked_dependencies(state_paths()) as deps:
         done = asyncio.run(_run_bench(deps, journal, names))
     output.show(done.document(), lambda _: tell(done))

@@ -12,7 +12,7 @@ import click
 
 from navigator.cli import output
 from navigator.cli.command import AtLeast1, File, Share, Value, command, words_again
-from navigator.config.paths import private_folder, state_dir
+from navigator.lab.runs import lab_folder
 from navigator.lab.speculation import tables
 from navigator.lab.speculation.decide import Drafting, decide
 from navigator.lab.speculation.fit import fit_words, measured
@@ -214,7 +214,7 @@ def _interval(arm: Drafting) -> str:
 
 def runs_file(role: Role) -> Path:
     """The runs measured for a role, in the state folder."""
-    return private_folder(state_dir() / "lab") / f"speculation-{role.value}.jsonl"
+    return lab_folder() / f"speculation-{role.value}.jsonl"
 
 
 @command()

@@ -19,7 +19,6 @@ from navigator.engine.wire import Result
 from navigator.git.facts import find_repositories, read_facts, repository_of
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.models import Baseline
-from navigator.model.secrets import MOST_VALUES
 from navigator.model.states import CheckOutcome
 from navigator.model.text import plural, safe_line, safe_text
 from navigator.sandbox.propose import proposed_for, untested
@@ -56,36 +55,12 @@ def check(name: session.ProjectName) -> None:
 
 
 def _show_check(baseline: Baseline | None, found: Result) -> None:
+    from navigator.setup.doctor import surroundings
+
     output.say(f"{found['project']}  base {found['base'][:12]}")
-    for line in _surroundings(found) if baseline is not None else []:
+    for line in surroundings(found) if baseline is not None else []:
         output.say(f"  {safe_line(line)}")
     _show_outcome(found, baseline)
-
-
-def _surroundings(found: Result) -> list[str]:
-    """What the tests ran in."""
-    sandbox, lines = found["sandbox"], [f"command: {found['command']}"]
-    if sandbox["unsandboxed"]:
-        lines.append(
-            "! runs UNSANDBOXED because of `[checks] unsandboxed`: code that a model wrote runs as you."
-        )
-    elif sandbox["works"]:
-        group = ", in its own control group" if sandbox["control_group"] else ""
-        lines.append(f"sandbox: bubblewrap, no network, no home{group}")
-    else:
-        lines += [f"✗ no sandbox: {sandbox['reason']}", f"→ {sandbox['hint']}"]
-    for title in ("dependencies", "mounts", "toolchains"):
-        if paths := found[title]:
-            lines.append(f"{title}, read-only inside: {', '.join(paths)}")
-    lines += [
-        f"! check_mounts lists {mount}, which does not exist or is a link of the repository."
-        for mount in found["mounts_absent"]
-    ]
-    if found["unredacted"]:
-        lines.append(
-            f"! Files with secrets hold more than {MOST_VALUES:,} values: the rest is not redacted in what tests print."
-        )
-    return lines
 
 
 def _show_outcome(found: Result, baseline: Baseline | None) -> None:

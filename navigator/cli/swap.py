@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
@@ -22,7 +21,7 @@ from navigator.cli.session import (
     state_paths,
 )
 from navigator.cli.status import swapping
-from navigator.config.paths import config_path, resource_dir
+from navigator.config.paths import resource_dir
 from navigator.config.settings import load_settings
 from navigator.engine.following import ConductorClient
 from navigator.engine.wire import NoConductor
@@ -36,7 +35,6 @@ from navigator.swap.base import OTHER
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
     from navigator.journey.dependencies import Dependencies
-    from navigator.setup.render import Servers
     from navigator.swap.base import SwapResult
 
 
@@ -375,7 +373,7 @@ def install(
     from navigator.setup.files import action_for, refuse_others, shown_diff
     from navigator.setup.install import carry_out, places_at, reload_systemd
     from navigator.setup.profiles import profile_names
-    from navigator.setup.render import prepared, render, settings_snippet
+    from navigator.setup.render import next_steps, prepared, render, settings_snippet
 
     with places_at(host) as places:
         if profile is None:
@@ -407,22 +405,5 @@ def install(
             confirmed(f"Write {plural(len(changes), 'file')}?")
             carry_out(changes)
             document |= {"written": True, "reload": reload_systemd(places)}
-    output.show(document, lambda found: _say_next(wanted, found), code=bool(document["reload"]))
-
-
-def _say_next(wanted: Servers, document: dict[str, Any]) -> None:
-    if document["reload"]:
-        output.note(f"Written, but systemd did not reload: {document['reload']}.")
-        output.note(f"Run it later: {' '.join([*wanted.places.systemctl, 'daemon-reload'])}")
-    output.note(f"Add to {config_path()}:\n\n{document['settings']}")
-    if document["dry_run"]:
-        output.note("Nothing was written.")
-        return
-    output.note(
-        f"Navigator reads the key from a variable: run `set -a; . {wanted.places.keys_env}` before it."
-    )
-    if host := wanted.places.on.host:
-        output.note(f"To keep the servers running without a login there: ssh {host} loginctl enable-linger")
-    elif shutil.which("loginctl"):
-        output.note("To keep the servers running after you log out: loginctl enable-linger")
-    output.note("Next: navigator swap to generator")
+    steps = "\n".join(next_steps(wanted, reload=document["reload"], written=not dry_run))
+    output.show(document, lambda _: output.note(steps), code=bool(document["reload"]))

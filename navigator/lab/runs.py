@@ -17,7 +17,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from navigator.config.paths import private_folder, state_dir, write_private
-from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.errors import Conflict, NavigatorError
 from navigator.store.lock import FileLock, read_holder
 
 _MOST_WORDS = 1 << 16
@@ -142,7 +142,7 @@ def recording(kind: str, results: Path, command: Sequence[str], *, about: str = 
     folder, name = runs_folder(), run_name(kind, results)
     lock = FileLock(folder / f"{name}.lock")
     if not lock.acquire():
-        raise Conflict(f"Another process works on {name}.", hint=f"`navigator lab runs {name}` names it.")
+        raise Conflict(f"Another process works on {name}.", hint="`navigator lab runs` names it.")
     try:
         now, before = _now(), _read_run(folder / f"{name}.json")
         record = Recorder(
@@ -185,20 +185,6 @@ def runs() -> list[LabRun]:
     known = [run.model_copy(update={"state": _run_state(folder, run)}) for run in found]
     known.sort(key=lambda run: run.updated, reverse=True)
     return sorted(known, key=lambda run: run.state != "running")
-
-
-def find(name: str) -> LabRun:
-    """One run by its name.
-
-    Raises:
-        UsageError: there is none of this name.
-    """
-    every = runs()
-    for run in every:
-        if run.name == name:
-            return run
-    names = ", ".join(run.name for run in every) or "none yet"
-    raise UsageError(f"There is no run {name}.", hint=f"Runs: {names}.")
 
 
 def _run_state(folder: Path, run: LabRun) -> State:

@@ -9,10 +9,10 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from navigator import __version__
 from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path
@@ -20,6 +20,7 @@ from navigator.config.settings import Settings, load_settings
 from navigator.git.runner import Git, find_git
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
+from navigator.model.secrets import MOST_VALUES
 from navigator.model.states import Role
 from navigator.setup.doctor_servers import answer_item, card_items, context_items, server_items
 from navigator.store.database import is_low, open_reader, quick_check, translated
@@ -197,3 +198,32 @@ def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
         yield answer_item(look, swapped=strategy.restarts_servers and look.role is not Role.FINAL)
         if look.state == "ready":
             yield from context_items(settings, look.role)
+
+
+# Of one project
+
+
+def surroundings(found: Mapping[str, Any]) -> list[str]:
+    """What a project's tests ran in, as `project check` found it; a line for each thing, and for what is wrong with it."""
+    sandbox, lines = found["sandbox"], [f"command: {found['command']}"]
+    if sandbox["unsandboxed"]:
+        lines.append(
+            "! runs UNSANDBOXED because of `[checks] unsandboxed`: code that a model wrote runs as you."
+        )
+    elif sandbox["works"]:
+        group = ", in its own control group" if sandbox["control_group"] else ""
+        lines.append(f"sandbox: bubblewrap, no network, no home{group}")
+    else:
+        lines += [f"✗ no sandbox: {sandbox['reason']}", f"→ {sandbox['hint']}"]
+    for title in ("dependencies", "mounts", "toolchains"):
+        if paths := found[title]:
+            lines.append(f"{title}, read-only inside: {', '.join(paths)}")
+    lines += [
+        f"! check_mounts lists {mount}, which does not exist or is a link of the repository."
+        for mount in found["mounts_absent"]
+    ]
+    if found["unredacted"]:
+        lines.append(
+            f"! Files with secrets hold more than {MOST_VALUES:,} values: the rest is not redacted in what tests print."
+        )
+    return lines

@@ -1,10 +1,11 @@
 """Everything that Navigator made on this machine, and how to remove it: outside of the state folder first, that folder last.
 
-Also what old tasks left in the state folder.
+Also what old tasks left in the state folder, and everything in it as JSON lines.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -17,13 +18,15 @@ from navigator.git.facts import RepoFacts, RepositoryError, read_facts
 from navigator.git.hook import HookRefused, hook_state, remove_hook
 from navigator.git.private import PrivateRepo, is_commit_id
 from navigator.journey.dependencies import Dependencies
-from navigator.model.errors import NavigatorError
+from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Project
+from navigator.model.secrets import Redactor
 from navigator.sandbox.folders import SET_ASIDE, remove, used_bytes
 from navigator.setup.install import take_back
 from navigator.sheet.parts import kept_name
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
+from navigator.store.schema import tables
 
 KINDS = ("hooks", "branches", "units", "settings", "state")
 
@@ -197,3 +200,30 @@ def _drop_exam(deps: Dependencies, on_problem: Callable[[str], None]) -> int:
             private.collect(_bases_in_use(deps.reader, project))
             dropped += gone
     return dropped
+
+
+# Everything, to take elsewhere
+
+
+def write_rows(reader: Reader, folder: Path, redact: Redactor) -> Iterator[tuple[str, int]]:
+    """Write each table of the database as JSON lines to a folder, which is made if absent; yields a file's name and its rows.
+
+    Raises:
+        Conflict: the folder is not empty. UsageError: it cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise Conflict(f"{folder} is not empty.", hint="Choose another folder.")
+        (folder / f"{tables()[0]}.jsonl").touch()
+    except OSError as error:
+        raise UsageError(
+            f"{folder} cannot be written: {error.strerror}.", hint="Choose another folder."
+        ) from error
+    for table in tables():
+        count = 0
+        with (folder / f"{table}.jsonl").open("w", encoding="utf-8") as stream:
+            for row in reader.export_rows(table):
+                stream.write(json.dumps(redact.data(row), ensure_ascii=False, sort_keys=True) + "\n")
+                count += 1
+        yield f"{table}.jsonl", count

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from navigator.config.paths import resource_dir
+from navigator.config.paths import config_path, resource_dir
 from navigator.model.errors import ConfigError, MissingPart
 from navigator.model.states import Role
 from navigator.setup.files import PlannedFile, read_text, sealed
@@ -131,6 +132,29 @@ def settings_snippet(wanted: Servers) -> str:
     if wanted.places.on.host and not wanted.asleep:
         lines += ["[swap.systemd]", f"host = {json.dumps(wanted.places.on.host)}"]
     return "\n".join([*lines, ""])
+
+
+def next_steps(wanted: Servers, *, reload: str, written: bool) -> Iterator[str]:
+    """What is left to do for the user, a line each.
+
+    Args:
+        reload: why systemd did not reload; "" where it did.
+        written: False where the files were only shown.
+    """
+    places = wanted.places
+    if reload:
+        yield f"Written, but systemd did not reload: {reload}."
+        yield f"Run it later: {' '.join([*places.systemctl, 'daemon-reload'])}"
+    yield f"Add to {config_path()}:\n\n{settings_snippet(wanted)}"
+    if not written:
+        yield "Nothing was written."
+        return
+    yield f"Navigator reads the key from a variable: run `set -a; . {places.keys_env}` before it."
+    if host := places.on.host:
+        yield f"To keep the servers running without a login there: ssh {host} loginctl enable-linger"
+    elif shutil.which("loginctl"):
+        yield "To keep the servers running after you log out: loginctl enable-linger"
+    yield "Next: navigator swap to generator"
 
 
 def quoted(word: str, *, dollar: str = "$$") -> str:
