@@ -121,11 +121,24 @@ _STEERING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GI
 """Set by git for hooks and aliases; GitPython and the programs of `[on]` would take them for the project's."""
 
 
+@lru_cache(maxsize=1)
+def _import_gitpython() -> None:
+    """Not before it is needed: it takes a tenth of a second, and most commands never look at a repository.
+
+    The import runs the first `git` of the PATH, which may be the repository's: it is shown none, and "quiet" lets it go on.
+    """
+    name, quiet = "GIT_PYTHON_GIT_EXECUTABLE", "GIT_PYTHON_REFRESH"
+    before = {key: value for key, value in os.environ.items() if key in (name, quiet)}
+    os.environ |= {name: os.devnull, quiet: "quiet"}
+    import git  # noqa: F401
+
+    del os.environ[name], os.environ[quiet]
+    os.environ |= before
+
+
 def _open_places(path: Path) -> RepoFacts:
     """Where the parts of the repository at `path` are, as GitPython finds them."""
-    # Imported here: GitPython takes a tenth of a second, and most commands never look at a repository.
-    # Without "quiet" the import itself may start a `git` of its own choosing and fail where there is none.
-    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+    _import_gitpython()
     from git import Repo
     from git.exc import InvalidGitRepositoryError, NoSuchPathError
 
