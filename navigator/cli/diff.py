@@ -12,9 +12,9 @@ from navigator.cli.proposals import marked_document
 from navigator.git.private import PrivateRepo
 from navigator.model.diff import FileDiff, choices, what_happens
 from navigator.model.errors import Conflict, NavigatorError
-from navigator.model.states import CheckOutcome, ProposalState, Role, Verdict
+from navigator.model.states import ProposalState, Role, Verdict
 from navigator.model.text import plural, read_words, safe_line
-from navigator.sandbox.names import UNTOLD
+from navigator.sandbox.names import check_words
 from navigator.sheet.marks import Kind, facts_of, marks
 from navigator.sheet.waiting import tips
 from navigator.sheet.writing import (
@@ -29,7 +29,7 @@ from navigator.sheet.writing import (
 from navigator.store.reads.proposals import ProposalReads
 
 if TYPE_CHECKING:
-    from navigator.model.models import CheckResult, Finding, Proposal, Review
+    from navigator.model.models import Finding, Proposal, Review
     from navigator.store.reads.cards import Card
 
 _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"} | {
@@ -139,20 +139,13 @@ def _place(finding: Finding) -> tuple[str, int | None, bool]:
     return finding.path, finding.line, finding.side == "old"
 
 
-def _check_words(check: CheckResult) -> str:
-    if check.outcome is not CheckOutcome.FAILED_BEFORE or check.name != "tests":
-        return check.outcome.value.replace("_", " ")
-    why = "tests tell nothing here" if check.detail.startswith(UNTOLD) else "no new failure"
-    return f"failed before: {why}"
-
-
 def _show_review(store: ProposalReads, proposal: Proposal, known: Card) -> None:
     """How it was made, its checks and marks, and what every reader said."""
     state = proposal.landing.state.value if proposal.landing else proposal.state.value
     if proposal.state is ProposalState.SUPERSEDED and (newer := store.replaced_by(proposal)):
         state += f" by {newer}"
     batch = f", batch {proposal.batch}" if proposal.batch else ""
-    checks = "  ".join(f"{check.name} {_check_words(check)}" for check in proposal.checks) or "none"
+    checks = "  ".join(f"{check.name} {check_words(check)}" for check in proposal.checks) or "none"
     output.say(f"  round {proposal.round}, {state}{batch}; checks: {checks}")
     made = (
         looks_words(looks_of(store, proposal)),

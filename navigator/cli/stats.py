@@ -67,7 +67,10 @@ def stats(
     if compare and form not in ("text", "json"):
         raise UsageError(f"A comparison cannot be printed as {form}.", hint="Use --json.")
     if look:
-        _look_for_reverts()
+        from navigator.actions.deciding import LookForReverts
+
+        for one in session.act(LookForReverts()).told:
+            output.note(str(one))
     page = next(page for page in PAGES if page.name == name)
     question = PageQuestion(by or "", since_utc(since))
     with acting.reading(session.state_paths()) as store, store.snapshot():
@@ -84,13 +87,6 @@ def stats(
     if beside["rehearsal"]:
         output.say(SIMULATED, bold=True)
     tell(found, page.missing)
-
-
-def _look_for_reverts() -> None:
-    from navigator.actions.deciding import LookForReverts
-
-    for one in session.act(LookForReverts()).told:
-        output.note(str(one))
 
 
 def tell(found: Iterable[Table], missing: str) -> None:

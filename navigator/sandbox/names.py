@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache, reduce
 from operator import getitem
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from navigator.model import patterns
 from navigator.model.json_text import table
+from navigator.model.states import CheckOutcome
+
+if TYPE_CHECKING:
+    from navigator.model.models import CheckResult
 
 MOST_NAMES = 2_000
 _LONGEST = 300
@@ -157,3 +161,11 @@ def none_ran(text: str, *, ended_well: bool = True) -> bool:
 
 UNTOLD = "fails on the base too"
 """Starts the detail of tests whose failures cannot be distinguished from the base's: they say nothing about the change."""
+
+
+def check_words(check: CheckResult) -> str:
+    """How a check ended; of tests that fail on the base too, what that leaves to be told."""
+    if check.outcome is not CheckOutcome.FAILED_BEFORE or check.name != "tests":
+        return check.outcome.value.replace("_", " ")
+    why = "tests tell nothing here" if check.detail.startswith(UNTOLD) else "no new failure"
+    return f"failed before: {why}"
