@@ -37,7 +37,6 @@ class AddReview(Verb):
     staged: bool = False
     worktree: bool = False
     each: bool = False
-    priority: int = 0
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -55,7 +54,6 @@ class AddReview(Verb):
             deps,
             project,
             lambda private, facts: find_changes(private, facts, wanted, project.base),
-            priority=self.priority,
         )
         if not queued.tasks:
             why = f"{queued.left_out[0][0]}: {queued.left_out[0][1]}" if queued.left_out else "only merges"

@@ -14,7 +14,7 @@ from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import AppliedEdit, PolicyItem, Proposal, Task, Usage
 from navigator.model.states import PolicyAction, Rung
-from navigator.model.text import cut_title
+from navigator.model.text import TITLE, cut_title
 from navigator.sheet.parts import part_name, part_note, remember_part_base
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from navigator.store.writes.writer import Transaction
 
 log = logging.getLogger(__name__)
-
-_TITLE = 72
 
 
 @dataclass(frozen=True)
@@ -217,12 +215,9 @@ def _derived(tx: Transaction, parent: Proposal, task: Task, built: Built, what: 
 
 
 def part_title(parent: Proposal, what: str) -> str:
-    """`Retry with jitter in client (part of P7)`, in 72 characters."""
+    """`Retry with jitter in client (part of P7)`, as long as a title may be."""
     tail = f" ({what})"
-    title = parent.title
-    if len(title) + len(tail) > _TITLE:
-        title = cut_title(title, _TITLE - len(tail))
-    return title + tail
+    return cut_title(parent.title, TITLE - len(tail)) + tail
 
 
 def _edits(parent: Proposal, paths: Sequence[str]) -> tuple[AppliedEdit, ...]:

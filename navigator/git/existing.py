@@ -29,7 +29,6 @@ _MESSAGE = 4_000
 _MESSAGES = 12_000
 """Characters of all messages of a range."""
 
-_TITLE = 72
 _RANGE = patterns.compile(r"(?P<from>.*?)(?P<dots>\.{2,3})(?P<to>.*)", patterns.DOTALL)
 
 _BY_FORM = Redactor()
@@ -283,7 +282,7 @@ def _message_text(lead: str, commits: Sequence[LogEntry]) -> str:
 
 
 def _titled(line: str) -> str:
-    return cut_title(line, _TITLE) or "(no message)"
+    return cut_title(line) or "(no message)"
 
 
 def _bounded(text: str, most: int) -> str:

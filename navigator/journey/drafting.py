@@ -149,9 +149,6 @@ def _refused(problems: Sequence[EditProblem]) -> NotApplied:
 # What every way of writing ends in: a proposal, or the word that nothing needs to change.
 
 
-_TITLE = 72
-
-
 async def act_on(deps: Dependencies, ground: Ground, made: Draft | NoChange, *, way: str, who: str) -> None:
     """Keep a draft as the round's proposal; where nothing is to be changed, the task ends or goes on as it is.
 
@@ -216,4 +213,4 @@ async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str) 
 def title_of(text: str) -> str:
     """The first line of a text, at most 72 characters; "" where there is none."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return cut_title(line, _TITLE)
+    return cut_title(line)

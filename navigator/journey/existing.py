@@ -57,9 +57,7 @@ class _Measured:
     left_out: str = ""
 
 
-async def queue_changes(
-    deps: Dependencies, project: Project, find: Find, *, priority: int = 0, revive: bool = True
-) -> Queued:
+async def queue_changes(deps: Dependencies, project: Project, find: Find, *, revive: bool = True) -> Queued:
     """Queue what `find` finds in a project's repository, all in one transaction.
 
     Args:
@@ -81,7 +79,7 @@ async def queue_changes(
                 continue
             task_id = tx.read.review_of_change(project.id, one.change.base, one.change.head)
             if not task_id:
-                task_id = _add(tx, project, replace(one, change=_redacted(one.change, deps)), priority)
+                task_id = _add(tx, project, replace(one, change=_redacted(one.change, deps)))
                 new.append(task_id)
             elif revive and tx.read.task(task_id).state in _ENDED:
                 review_again(tx, tx.read.task(task_id))
@@ -147,11 +145,9 @@ def _writer(change: Existing) -> str:
     return named.pop() if len(named) == 1 else ""
 
 
-def _add(tx: Transaction, project: Project, one: _Measured, priority: int) -> str:
+def _add(tx: Transaction, project: Project, one: _Measured) -> str:
     change = one.change
-    task = tx.add_task(
-        project.id, f"{change.title}\n\n{change.text}", priority=priority, ref=change.ref, head=change.head
-    )
+    task = tx.add_task(project.id, f"{change.title}\n\n{change.text}", ref=change.ref, head=change.head)
     tx.set_task_base(task.id, change.base)
     begin_with_checks(tx, task, f"review of {change.ref}")
     tx.add_proposal(

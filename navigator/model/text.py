@@ -67,7 +67,11 @@ def is_unsafe(text: str) -> bool:
     return _UNSAFE.search(text) is not None or "\t" in text or "\n" in text
 
 
-def cut_title(line: str, most: int) -> str:
+TITLE = 72
+"""Characters of a title, as git's own tools expect of a commit's first line."""
+
+
+def cut_title(line: str, most: int = TITLE) -> str:
     """A title in `most` characters, cut between words where that keeps most of it. Commits bear it: no ellipsis."""
     if len(line) <= most:
         return line
