@@ -66,6 +66,7 @@ class Run:
     layers: int
     threads: int
     text: str
+    server: tuple[str, ...]
     document: dict[str, Any] = field(default_factory=dict)
 
     def path(self, name: str) -> Path:
@@ -232,12 +233,15 @@ def load(run: Run) -> None:
             for state in ("cold", "warm"):
                 if state == "cold":
                     with path.open("rb") as file:
+                        os.fsync(file.fileno())  # a page that is not written yet stays
                         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
                 else:
                     with path.open("rb", buffering=0) as file:
                         while file.read(1 << 24):
                             pass
                 held = page_cache.residency([path])
+                if state == "cold" and held.known and held.share > 0.01:
+                    continue  # in memory for good: a tmpfs has no cold file
                 found = {
                     "file": name,
                     "bytes": path.stat().st_size,
@@ -259,7 +263,8 @@ def load(run: Run) -> None:
 def one_load(run: Run, path: Path) -> dict[str, Any]:
     """Seconds from the start of a server until it is ready and until its first token; then until its memory is free."""
     before = card_mib()
-    with Server(run.folder, ["--model", str(path)], run.layers, run.threads) as server:
+    words = ["--model", str(path), *run.server]
+    with Server(run.folder, words, run.layers, run.threads) as server:
         if not server.ready(600):
             return {"failed": server.last_words()}
         ready = server.seconds()
@@ -397,6 +402,7 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=999, help="layers on the GPU; 0 for none")
     parser.add_argument("--threads", type=int, default=min(8, os.cpu_count() or 1))
     parser.add_argument("--text", default="", help="a file whose tokens are used instead of random ones")
+    parser.add_argument("--server", default="", help="more words for the server whose load is measured")
     options = parser.parse_args()
     generator, reviewer = options.pair.split(",")
     run = Run(
@@ -412,10 +418,11 @@ def main() -> None:
         layers=options.layers,
         threads=options.threads,
         text=options.text,
+        server=tuple(options.server.split()),
     )
     run.document["machine"] = machine(run.folder)
     run.document["options"] = {
-        key: getattr(run, key) for key in ("model", "draft", "pair", "depths", "layers", "threads", "text")
+        key: getattr(run, key) for key in ("model", "draft", "pair", "depths", "layers", "threads", "text", "server")
     }
     unknown = set(options.only.split(",")) - PARTS.keys()
     if unknown:
