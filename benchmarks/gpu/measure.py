@@ -422,7 +422,8 @@ def main() -> None:
     )
     run.document["machine"] = machine(run.folder)
     run.document["options"] = {
-        key: getattr(run, key) for key in ("model", "draft", "pair", "depths", "layers", "threads", "text", "server")
+        key: getattr(run, key)
+        for key in ("model", "draft", "pair", "depths", "layers", "threads", "text", "server")
     }
     unknown = set(options.only.split(",")) - PARTS.keys()
     if unknown:
