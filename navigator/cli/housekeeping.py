@@ -57,7 +57,7 @@ def export(folder: Annotated[Path, Value("DIR")]) -> None:
 
 @command(yes=True)
 def forget(*, keep: Annotated[tuple[str, ...], Value(type=click.Choice(KINDS))] = ()) -> None:
-    """Remove what Navigator made on this machine: hooks, branches, systemd units, cached flags, settings, state.
+    """Remove what Navigator made on this machine: hooks, branches, systemd units, settings, state.
 
     It lists everything first. Branches that are not merged stay, and so does what Navigator did not make.
     To remove the program itself, use what installed it, e.g. `pipx uninstall navigator-cascade`.

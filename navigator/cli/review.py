@@ -68,13 +68,15 @@ def review(
     if queue and (fail_on or format_ in ("sarif", "markdown")):
         raise UsageError("--queue waits for no review, so there is nothing to print or to judge yet.")
     form = output.form(format_)
+    named = {"branch": branch, "staged": staged, "worktree": worktree}
+    if (len(words) > 1) + sum(map(bool, named.values())) > 1:
+        raise UsageError("Give only one of REF, --branch, --staged and --worktree.")
     settings = load_settings()
     if not queue and settings.swap.strategy is None:
         make_strategy(settings, session.state_paths())  # says what to do
     session.take_config_projects()
     project, ref = targets(words)
-    chosen = {"ref": ref, "branch": branch, "staged": staged, "worktree": worktree}
-    verb = AddReview.read({"project": project, **chosen, "each": each})
+    verb = AddReview.read({"project": project, "ref": ref, **named, "each": each})
     try:
         done = session.act(verb)
     except NavigatorError as error:

@@ -102,7 +102,10 @@ def _show_status(document: dict[str, Any]) -> None:
         ("role", lambda server: server["role"]),
         ("state", lambda server: server["state"].replace("_", " ")),
         ("model", lambda server: server["served"] or server["model"]),
-        ("load", _load),
+        (
+            "load",
+            lambda at: "" if at["running"] is None else f"{at['running']} running, {at['waiting']} waiting",
+        ),
         ("address", lambda server: server["address"]),
     )
     for server in servers:
@@ -110,10 +113,6 @@ def _show_status(document: dict[str, Any]) -> None:
             output.say(f"{server['role']}: {server['problem']} {server['remedy']}".rstrip())
     for card in document["gpu"]:
         output.say(f"{card.name}: {card.used_mib:,} of {card.total_mib:,} MiB in use")
-
-
-def _load(server: dict[str, Any]) -> str:
-    return "" if server["running"] is None else f"{server['running']} running, {server['waiting']} waiting"
 
 
 _Loaded = Literal["generator", "reviewer", "none"]
