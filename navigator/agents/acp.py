@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from navigator.client.errors import ServingError
@@ -32,16 +31,20 @@ _CHUNK = 1 << 16
 
 
 class RpcError(Exception):
-    """The agent's answer to a request was an error; `words` is what it says, in one safe line."""
+    """The agent's answer to a request was an error; what it says, in one safe line."""
 
-    def __init__(self, error: Any) -> None:
-        told = error if isinstance(error, dict) else {}
-        code, data = told.get("code"), told.get("data")
-        self.code = code if isinstance(code, int) else 0
-        more = data if isinstance(data, str) else json.dumps(data) if data else ""
-        said = str(told.get("message") or "no reason given")
-        self.words = safe_line(f"{said}: {more}" if more and more not in said else said)[:400]
-        super().__init__(self.words)
+
+def _refused(error: Any) -> Exception:
+    """What the error in an agent's answer is: `AgentUnavailable` where it asks for a login, else `RpcError`."""
+    told = error if isinstance(error, dict) else {}
+    data = told.get("data")
+    more = data if isinstance(data, str) else json.dumps(data) if data else ""
+    said = str(told.get("message") or "no reason given")
+    words = safe_line(f"{said}: {more}" if more and more not in said else said)[:400]
+    if told.get("code") != _LOGIN:
+        return RpcError(words)
+    hint = "It was not told about the generator's server: see `env` in docs/agents.md."
+    return AgentUnavailable(f"The agent asks for a login: {words}", hint=hint)
 
 
 def grant(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,22 +77,23 @@ class AgentPipes:
         self.text = ""
         self._reader, self._writer = reader, writer
         self._on_text = on_text
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._last = 0
         self._over: BaseException | None = None
 
-    async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Send a request and wait for its result.
+    async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a request and wait for its result; empty where that is no object.
 
         Raises:
-            RpcError: the agent's error.
+            RpcError: the agent's error. AgentUnavailable: it asks for a login.
             AgentFailed: its output ended or could not be read.
         """
         if self._over is not None:
             raise AgentFailed(str(self._over))
         self._last += 1
         number = self._last
-        future = self._waiting[number] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = future
         try:
             await self._send({"id": number, "method": method, "params": params})
             return await future
@@ -162,9 +166,10 @@ class AgentPipes:
         if future is None or future.done():
             return
         if "error" in message:
-            future.set_exception(RpcError(message["error"]))
+            future.set_exception(_refused(message["error"]))
         else:
-            future.set_result(message.get("result"))
+            result = message.get("result")
+            future.set_result(result if isinstance(result, dict) else {})
 
     async def _send(self, message: Mapping[str, Any]) -> None:
         line = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode() + b"\n"
@@ -175,21 +180,8 @@ class AgentPipes:
             raise AgentFailed("The agent closed its input.") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Introduced:
-    """What an agent said of itself."""
-
-    name: str
-    version: str
-
-    @property
-    def words(self) -> str:
-        """`Qwen Code 0.24.4`."""
-        return f"{self.name or 'unnamed'} {self.version}".strip()
-
-
-async def introduce(link: AgentPipes) -> Introduced:
-    """Agree on the protocol.
+async def introduce(link: AgentPipes) -> str:
+    """Agree on the protocol; returns the agent's name and version, as in `Qwen Code 0.24.4`.
 
     Raises:
         AgentUnavailable: it refuses, or speaks another version.
@@ -206,8 +198,7 @@ async def introduce(link: AgentPipes) -> Introduced:
             },
         )
     except RpcError as error:
-        raise AgentUnavailable(f"The agent refused to begin: {error.words}") from None
-    told = told if isinstance(told, dict) else {}
+        raise AgentUnavailable(f"The agent refused to begin: {error}") from None
     if told.get("protocolVersion") != PROTOCOL:
         spoken = safe_line(str(told.get("protocolVersion")))[:20]
         raise AgentUnavailable(
@@ -216,10 +207,9 @@ async def introduce(link: AgentPipes) -> Introduced:
         )
     info = told.get("agentInfo")
     info = info if isinstance(info, dict) else {}
-    return Introduced(
-        name=safe_line(str(info.get("title") or info.get("name") or ""))[:60].strip(),
-        version=safe_line(str(info.get("version") or ""))[:30].strip(),
-    )
+    name = safe_line(str(info.get("title") or info.get("name") or ""))[:60].strip()
+    version = safe_line(str(info.get("version") or ""))[:30].strip()
+    return f"{name or 'unnamed'} {version}".strip()
 
 
 async def begin(link: AgentPipes, cwd: str) -> str:
@@ -231,13 +221,8 @@ async def begin(link: AgentPipes, cwd: str) -> str:
     try:
         told = await link.ask("session/new", {"cwd": cwd, "mcpServers": []})
     except RpcError as error:
-        if error.code == _LOGIN:
-            raise AgentUnavailable(
-                f"The agent asks for a login: {error.words}",
-                hint="It was not told about the generator's server: see `env` in docs/agents.md.",
-            ) from None
-        raise AgentUnavailable(f"The agent opens no session: {error.words}") from None
-    name = told.get("sessionId") if isinstance(told, dict) else None
+        raise AgentUnavailable(f"The agent opens no session: {error}") from None
+    name = told.get("sessionId")
     if not isinstance(name, str) or not name:
         raise AgentUnavailable("The agent opened a session without a name.")
     return name
@@ -255,10 +240,8 @@ async def prompt(link: AgentPipes, session: str, text: str) -> str:
             "session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
         )
     except RpcError as error:
-        if error.code == _LOGIN:
-            raise AgentUnavailable(f"The agent asks for a login: {error.words}") from None
-        raise AgentFailed(f"The agent reports an error: {error.words}") from None
-    return safe_line(str(told.get("stopReason") if isinstance(told, dict) else ""))[:40]
+        raise AgentFailed(f"The agent reports an error: {error}") from None
+    return safe_line(str(told.get("stopReason") or ""))[:40]
 
 
 # Why an agent wrote nothing. `AgentUnavailable` is about every task, `AgentFailed` about one turn.

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from navigator.agents import acp
-from navigator.agents.acp import AgentFailed, AgentPipes, AgentUnavailable, Introduced
+from navigator.agents.acp import AgentFailed, AgentPipes, AgentUnavailable
 from navigator.agents.forwarder import Forwarder
 from navigator.agents.profiles import PORT, Endpoint, Launch, launch_for
 from navigator.config.paths import typed_path
@@ -113,11 +113,11 @@ class AgentSession:
     """A running agent with one open session.
 
     Attributes:
-        name: of the session.
+        who: the agent's name and version; `name` of the session.
         forwarder: counts what it asked of the model.
     """
 
-    who: Introduced
+    who: str
     name: str
     forwarder: Forwarder
     _running: Running

@@ -274,7 +274,7 @@ class _Run:
             round=task.round,
             seq=self._next_seq(),
             purpose=purpose,
-            agent=session.who.words,
+            agent=session.who,
             prompt_version=version,
             outcome="",
             started="",

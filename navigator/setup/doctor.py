@@ -170,7 +170,7 @@ async def try_agent(settings: Settings) -> str:
         async with ModelClient(server) as client:
             forwarder = Forwarder(client, CallJournal(), most=0)
             async with opened(server.agent, endpoint, place, probe(), forwarder) as session:
-                return session.who.words
+                return session.who
     finally:
         remove(scratch)
 
