@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from navigator.figures.exam import Backtest, Case, caught_of, size_words
+from navigator.figures.exam import Backtest, Case, caught_of
 from navigator.figures.intervals import Share
 from navigator.figures.page import SHARE_COLUMNS, Column, Row, Table, share_rows
 from navigator.figures.reviewer import backtest_words
 from navigator.model.diff import FileDiff
 from navigator.model.models import Finding
-from navigator.model.records import ExamItem, PreparedProject
+from navigator.model.records import SIZES, ExamItem, PreparedProject
 from navigator.model.states import PAST
 from navigator.model.text import duration, plural
 
@@ -67,15 +67,12 @@ FAILING = "failing"
 """The proof of a fix without which a test of today fails."""
 
 
-_SIZES = (0, 10, 50, 150)
-
-
 def by_size(found: Backtest) -> list[tuple[str, Share]]:
     """The share caught by changed lines of the commit; sizes that none has are left out."""
     sized: dict[int, list[Case]] = {}
     for case in found.bugs:
-        sized.setdefault(max(one for one in _SIZES if one <= case.item.changed_lines), []).append(case)
-    return [(size_words(least), caught_of(sized[least])) for least in sorted(sized)]
+        sized.setdefault(max(one for one in SIZES if one <= case.item.changed_lines), []).append(case)
+    return [(SIZES[least], caught_of(sized[least])) for least in sorted(sized)]
 
 
 def by_chance(found: Backtest) -> float:

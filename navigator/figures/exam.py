@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from navigator.figures.intervals import ANECDOTAL_BELOW, Z_95, Share, paired_difference, percentile, share
-from navigator.model.records import ExamAnswer, ExamCount, ExamItem, ExamPair, VerdictCount
+from navigator.model.records import SIZES, ExamAnswer, ExamCount, ExamItem, ExamPair, VerdictCount
 from navigator.model.states import PAST, ExamSource, Verdict
 from navigator.model.text import plural
 
@@ -202,12 +202,7 @@ def _by_size(scored: Sequence[ExamCount]) -> Iterable[SizeScore]:
     least = sorted({row.size for row in scored})
     for size in least:
         rows = [row for row in scored if row.size == size]
-        yield SizeScore(size_words(size), _right(rows, faulty=True), _right(rows, faulty=False))
-
-
-def size_words(least: int) -> str:
-    """A bucket of changed lines in words, by its lower end."""
-    return {0: "<10", 10: "10–49", 50: "50–149"}.get(least, f"≥{least}")
+        yield SizeScore(SIZES[size], _right(rows, faulty=True), _right(rows, faulty=False))
 
 
 def _revise_rate(reviewer: tuple[str, str], verdicts: Sequence[VerdictCount]) -> Share:

@@ -466,11 +466,15 @@ class ExamAnswer(Model):
     at: str
 
 
+SIZES = {0: "<10", 10: "10–49", 50: "50–149", 150: "≥150"}
+"""Buckets of changed lines by their lower ends: published reviewers differ most between below 10 and above 150."""
+
+
 class ExamCount(Model):
     """How many answers are alike, and what they cost together.
 
     Attributes:
-        size: changed lines of the items, as the lower end of a bucket: 0, 10, 50 or 150.
+        size: changed lines of the items, as the lower end of a bucket of `SIZES`.
         placed: whether it is known where the fault is.
         named: whether an anchored finding is there.
         tokens: prompt and completion of these answers; `seconds` is how long the model took.

@@ -11,13 +11,10 @@ from navigator.model.errors import NotFound
 from navigator.model.ids import number_of, proposal_id
 from navigator.model.json_text import read_json
 from navigator.model.models import CheckResult, Model
-from navigator.model.records import ExamAnswer, ExamCount, ExamItem, ExamPair, ExamTrial
+from navigator.model.records import SIZES, ExamAnswer, ExamCount, ExamItem, ExamPair, ExamTrial
 from navigator.model.states import Criterion
 from navigator.store.reads.queries import OWN_FAULT, Queries
 from navigator.store.schema import from_row
-
-SIZES = (0, 10, 50, 150)
-"""Lower ends of the buckets of changed lines: published reviewers differ most between below 10 and above 150."""
 
 _SIZE = "CASE " + " ".join(
     f"WHEN i.changed_lines >= {least} THEN {least}" for least in sorted(SIZES, reverse=True)
