@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from navigator.model.ids import number_of
 from navigator.model.models import Finding, Proposal, Review, Swap, Task
+from navigator.model.records import ModelCall
 from navigator.store.reads.reader import Reader
 
 
@@ -51,3 +52,8 @@ def asked(**fields: object) -> Task:
 def reviews_of(reader: Reader, proposal: str) -> list[Review]:
     """Every review of a proposal, oldest first."""
     return reader.reviews_from(reader._where("reviews", proposal_id=number_of(proposal, "P")))
+
+
+def calls_of(reader: Reader, task: str) -> list[ModelCall]:
+    """The model calls of a task, oldest first."""
+    return [call for call in reader.calls_after(0) if call.task_id == task]

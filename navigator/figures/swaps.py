@@ -63,15 +63,14 @@ def swap_stats(swaps: Iterable[Swap]) -> tuple[Direction, ...]:
     return tuple(_direction(groups[key]) for key in sorted(groups))
 
 
-def usual_swap(swaps: Sequence[Swap], origin: str, to: str, strategy: str = "") -> Direction | None:
-    """What a swap from one role to another took here; None when none was measured.
+def usual_swap(swaps: Sequence[Swap], origin: str, to: str) -> Direction | None:
+    """What a swap from one role to another took here, by the strategy of the newest one; None when none was measured.
 
     Args:
         swaps: newest first.
         origin: "" for a first load, from nothing.
-        strategy: as it was recorded; by default that of the newest swap.
     """
-    strategy = strategy or next((swap.strategy for swap in swaps), "")
+    strategy = next((swap.strategy for swap in swaps), "")
     for row in swap_stats(swaps):
         place = (row.from_role.value if row.from_role else "", row.to_role.value, row.strategy)
         if place == (origin, to, strategy) and row.seconds is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unicodedata import east_asian_width
@@ -94,22 +94,22 @@ def newest_night(reader: Reader, now: datetime | None = None) -> str:
     return utc_text(last - timedelta(days=1))
 
 
-def account(reader: Reader, since: str = "", redact: Callable[[str], str] = str) -> Account:
-    """Everything that happened from `since` on, a UTC time; "": in the newest night. `redact` takes secrets out of a text."""
+def account(reader: Reader, since: str = "") -> Account:
+    """Everything that happened from `since` on, a UTC time; "": in the newest night."""
     since = since or newest_night(reader)
     cards = [one for one in reader.cards(since) if one.since >= since and one.state is not TaskState.QUEUED]
     waits = waiting(reader)
     events = [event for event in reader.events_of((*_FAULTS, "reproduction_revised"), 0) if event.at >= since]
-    troubles = [replace(one, what=redact(one.what)) for one in (*_merged(_faults(events)), *_stopped(cards))]
+    troubles = [*_merged(_faults(events)), *_stopped(cards)]
     return Account(
         since=since,
         until=utc_now(),
-        projects=_projects(cards, redact),
+        projects=_projects(cards),
         waits=dict(Counter(row_head(one).word for one in waits)),
         seconds=sum(map(card_seconds, waits)),
         batch=sum(bool(one.proposal) and not left_out(one, unseen=True) for one in waits),
         troubles=tuple(sorted(troubles, key=lambda one: (one.over != "", one.tasks > 0, one.at))),
-        prevented=tuple(map(redact, _prevented(reader, events))),
+        prevented=tuple(_prevented(reader, events)),
         cost=read_costs(reader, since),
     )
 
@@ -117,12 +117,12 @@ def account(reader: Reader, since: str = "", redact: Callable[[str], str] = str)
 # What was done
 
 
-def _projects(cards: Iterable[Card], redact: Callable[[str], str]) -> tuple[Work, ...]:
+def _projects(cards: Iterable[Card]) -> tuple[Work, ...]:
     held: dict[str, list[Card]] = {}
     for card in sorted(cards, key=lambda card: not card.for_you):
         held.setdefault(card.project, []).append(card)
     made = [
-        Work(name, dict(Counter(map(_became, of))), tuple(redact(card.title) for card in of))
+        Work(name, dict(Counter(map(_became, of))), tuple(card.title for card in of))
         for name, of in held.items()
     ]
     return tuple(sorted(made, key=lambda one: (-one.became.get("for you", 0), one.project)))

@@ -271,10 +271,10 @@ def batch_choice(reader: Reader, confirmed: Collection[str] = (), *, unseen: boo
 # What is known beside a proposal: the others, and where its project's base is now
 
 
-def waiting_proposals(reader: Reader, project: str | None = None) -> list[Proposal]:
+def waiting_proposals(reader: Reader) -> list[Proposal]:
     """Open proposals whose tasks wait for the developer, careful ones first, else the oldest."""
-    waiting = {task.id for task in reader.tasks({TaskState.AWAITING_APPROVAL}, project=project)}
-    found = reader.proposals({ProposalState.OPEN}, project=project)
+    waiting = {task.id for task in reader.tasks({TaskState.AWAITING_APPROVAL})}
+    found = reader.proposals({ProposalState.OPEN})
     return sorted((one for one in found if one.task_id in waiting), key=lambda one: not careful_paths(one))
 
 

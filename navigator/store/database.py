@@ -263,7 +263,7 @@ def _create(connection: sqlite3.Connection) -> bool:
 def _copy_daily(connection: sqlite3.Connection, path: Path) -> None:
     folder = path.parent / "backups"
     if backup_due(folder) and not is_low(path.parent):
-        back_up(connection, folder, label="daily")
+        back_up(connection, folder)
 
 
 def _world(connection: sqlite3.Connection) -> bool | None:
@@ -344,7 +344,7 @@ def _is_full(folder: Path) -> bool:
         return False
 
 
-# Copies of the database: made once a day and on request, the newest few kept.
+# Copies of the database: made once a day, the newest few kept.
 
 KEEP = 5
 DUE_AFTER = 24 * 3600.0
@@ -364,20 +364,19 @@ def backup_due(folder: Path) -> bool:
     return newest is None or time.time() - newest.stat().st_mtime > DUE_AFTER
 
 
-def back_up(connection: sqlite3.Connection, folder: Path, *, label: str) -> Path:
+def back_up(connection: sqlite3.Connection, folder: Path) -> Path:
     """Copy the whole database, as last committed, into `folder` (0600) and drop all but the newest copies.
 
     Args:
         connection: any connection without an open transaction.
         folder: made 0700 if absent.
-        label: part of the name, e.g. `"daily"`.
 
     Raises:
         sqlite3.Error: the copy failed; no half copy is left under a backup's name.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
-    final = folder / f"navigator-{stamp}-{label}.db"
+    final = folder / f"navigator-{stamp}-daily.db"
     partial = folder / f".{final.name}.partial"
     os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:

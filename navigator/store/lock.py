@@ -11,13 +11,12 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from navigator.model.json_text import read_json
-from navigator.store.errors import DatabaseLocked, StoreError
+from navigator.store.errors import StoreError
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
@@ -35,13 +34,12 @@ class FileLock:
         self._path = path
         self._descriptor: int | None = None
 
-    def acquire(self, blocking: bool = False, *, patience: float = 0.0, command: str = "") -> bool:
+    def acquire(self, blocking: bool = False, *, patience: float = 0.0) -> bool:
         """Take the lock and note who holds it.
 
         Args:
             blocking: wait until it is free.
             patience: seconds to wait for a holder that lives.
-            command: what the holder does, for others to read; by default this process's own command line.
 
         Returns:
             False when another process holds it.
@@ -67,7 +65,7 @@ class FileLock:
             os.ftruncate(descriptor, 0)
             # On a full disk the lock is held without saying by whom.
             with suppress(OSError):
-                os.pwrite(descriptor, json.dumps(_own_note(command)).encode(), 0)
+                os.pwrite(descriptor, json.dumps(_own_note()).encode(), 0)
         except BaseException:
             os.close(descriptor)
             raise
@@ -92,25 +90,6 @@ class StateLock(FileLock):
 
     def __init__(self, paths: StatePaths) -> None:
         super().__init__(paths.lock)
-
-
-@contextmanager
-def held(paths: StatePaths, *, command: str = "") -> Iterator[StateLock]:
-    """Hold the lock for a block.
-
-    Raises:
-        DatabaseLocked: another process holds it; the message names it.
-    """
-    lock = StateLock(paths)
-    if not lock.acquire(command=command):
-        raise DatabaseLocked(
-            f"The state folder {paths.root} is held by {describe_holder(paths.lock)}.",
-            hint="Wait until it is done. If it is a conductor, commands reach it automatically.",
-        )
-    try:
-        yield lock
-    finally:
-        lock.release()
 
 
 def read_holder(path: Path) -> dict[str, Any] | None:
@@ -168,18 +147,17 @@ def _is_locked(path: Path) -> bool:
     return False
 
 
-def _own_note(command: str) -> dict[str, Any]:
+def _own_note() -> dict[str, Any]:
     from navigator.model.models import utc_now  # late: reading the lock needs no model
 
     pid = os.getpid()
     words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv else []
-    shown = command or " ".join(words)
     return {
         "pid": pid,
         "boot": _boot_id(),
         "ticks": _start_ticks(pid),
         "started": utc_now(),
-        "command": shown[:200],
+        "command": " ".join(words)[:200],
     }
 
 

@@ -62,7 +62,7 @@ def test_no_answer_is_asked_for_twice_and_nothing_is_left(tmp_path: Path) -> Non
         assert not list((desk.paths.root / "agents").glob("*"))
         with desk.reading() as store:
             assert Counter(task.state for task in store.tasks()) == {TaskState.AWAITING_APPROVAL: tasks}
-            calls = [call for call in store.calls() if call.purpose == "agent"]
+            calls = [call for call in store.calls_after(0) if call.purpose == "agent"]
             turns = [turn for task in store.tasks() for turn in store.agent_turns(task.id)]
         answered = Counter((call.task_id, call.prompt_hash) for call in calls if call.outcome == "ok")
         assert len(answered) == tasks * QUESTIONS

@@ -17,6 +17,7 @@ from tests.agents.test_misbehaving import left
 from tests.journey.room import Room
 from tests.journey.scripted_models import Messages
 from tests.journey.support import commits_of_proposals, git
+from tests.records import calls_of
 
 
 def test_the_edited_copy_becomes_a_proposal_and_lands(room: Room) -> None:
@@ -28,7 +29,7 @@ def test_the_edited_copy_becomes_a_proposal_and_lands(room: Room) -> None:
     assert proposal.summary == "I read the file.\n\nMultiplied instead of adding."
     (turn,) = room.read().agent_turns(task)
     assert (turn.outcome, turn.requests, turn.refused) == ("ok", 3, 0)
-    calls = [call for call in room.read().calls(task_id=task) if call.purpose == "agent"]
+    calls = [call for call in calls_of(room.read(), task) if call.purpose == "agent"]
     assert [call.seq for call in calls] == [0, 1, 2]
     assert {(call.outcome, call.model) for call in calls} == {("ok", "scripted/writer")}
     assert session["calls"] == {"made": 4, "repeated": 0, "lost": 0, "running": 0}
@@ -106,7 +107,7 @@ def test_a_cancelled_task_ends_its_agent_and_what_it_asked_for(room: Room) -> No
         answer.set()
     assert room.task(task).state is TaskState.CANCELLED
     assert [turn.outcome for turn in room.read().agent_turns(task)] == ["lost"]
-    (call,) = [call for call in room.read().calls(task_id=task) if call.purpose == "agent"]
+    (call,) = [call for call in calls_of(room.read(), task) if call.purpose == "agent"]
     assert (call.outcome, call.usage.completion_tokens) == ("cancelled", 0)
     assert left(room) == []
     assert room.proposals() == []

@@ -12,6 +12,7 @@ from tests.agents import real
 from tests.journey.room import CODE, Room
 from tests.journey.scripted_models import speaking
 from tests.journey.support import REHEARSAL, Desk, commits_of_proposals, hurry, make_repository
+from tests.records import calls_of
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines"), pytest.mark.timeout(600)]
 
@@ -30,7 +31,7 @@ def test_a_change_of_a_real_agent_lands(name: str, tmp_path: Path, monkeypatch: 
         assert room.task(task).state is TaskState.AWAITING_APPROVAL, room.task(task).reason
         (proposal,) = room.proposals()
         (turn,) = room.read().agent_turns(task)
-        calls = [call for call in room.read().calls(task_id=task) if call.purpose == "agent"]
+        calls = [call for call in calls_of(room.read(), task) if call.purpose == "agent"]
         assert proposal.way == f"agent {turn.agent}"
         assert turn.agent.rpartition(" ")[2][:1].isdigit()
         assert (turn.outcome, turn.stopped) == ("ok", "end_turn")

@@ -39,7 +39,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> StatePaths:
                 task = tx.add_task(project.id, f"Task {number}: {'words ' * 40}")
                 if number % 3 == 0:
                     tx.set_task_state(task.id, TaskState.CANCELLED, reason="changed my mind")
-        back_up(connection, paths.backups, label="daily")
+        back_up(connection, paths.backups)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return paths
 

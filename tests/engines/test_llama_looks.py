@@ -71,7 +71,7 @@ def test_a_look_of_a_real_model_is_answered_from_the_cache_and_a_restart_goes_on
     connection = open_reader(tmp_path / "state" / "navigator.db")
     try:
         reader = Reader(connection)
-        calls = [call for call in reader.calls() if call.outcome != "lost"]
+        calls = [call for call in reader.calls_after(0) if call.outcome != "lost"]
         looks = reader.looks(proposal["task_id"])
     finally:
         connection.close()

@@ -90,7 +90,7 @@ class TestSandboxed:
         # A repair is no round, and the reviewer never saw the first answer.
         assert proposal.round == 0
         assert len(room.models.read_by) == 1 and "3 * x" not in room.models.read_by[0][-1]["content"]
-        assert not [call for call in room.read().calls() if call.repeat]
+        assert not [call for call in room.read().calls_after(0) if call.repeat]
 
     def test_no_swap_is_made_to_mend_a_failure(self, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Conductor, "_at_hand", lambda self, role: False)

@@ -59,8 +59,8 @@ def test_items_are_asked_within_their_share_and_leave_no_trace_of_work(room: Roo
     given = answers(room)
     assert 1 <= len(given) <= 3
     reader = room.read()
-    asked = [call for call in reader.calls() if call.purpose == "exam"]
-    reviews = [call for call in reader.calls() if call.purpose == "review"]
+    asked = [call for call in reader.calls_after(0) if call.purpose == "exam"]
+    reviews = [call for call in reader.calls_after(0) if call.purpose == "review"]
     assert {call.exam_item for call in asked} == {answer.item_id for answer in given}
     assert not any(call.task_id for call in asked)
     assert len(asked) <= len(reviews) == 3  # half of the tokens, and all calls cost the same here
@@ -107,7 +107,7 @@ def test_an_item_that_was_not_answered_is_asked_again_and_counted_once(room: Roo
     room.work()
     assert room.task(task).state is TaskState.AWAITING_APPROVAL, "an item without commits holds up nothing"
     assert sorted(answer.item_id for answer in answers(room)) == [1, 2]
-    outcomes = [call.outcome for call in room.read().calls() if call.exam_item == 1]
+    outcomes = [call.outcome for call in room.read().calls_after(0) if call.exam_item == 1]
     assert (outcomes[0], outcomes[-1]) == ("lost", "ok")
     first = answers(room)[0].model_copy(update={"id": 0})
     with room.world() as deps, pytest.raises(Conflict), deps.store.transaction() as tx:

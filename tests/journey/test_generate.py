@@ -62,7 +62,7 @@ def test_what_a_scan_suggests_is_accepted_and_written_or_dismissed(room: Room) -
     told = [(one.text.partition("\n")[0], one.grounded) for one in found(room, identifier)]
     assert told == [("Multiply in double", True), ("Write the guide", False)]
     assert task.report.startswith("# 2 suggestions")
-    assert room.read().calls()[0].purpose == "scan"
+    assert room.read().calls_after(0)[0].purpose == "scan"
     assert not room.proposals() and not room.models.read_by
     # All that are named, or none.
     with pytest.raises(NavigatorError, match="no suggestion 9"):

@@ -9,6 +9,7 @@ import pytest
 from navigator.model.states import LookOutcome, Role, TaskState, Verdict
 from tests.journey.room import Room, block, text_of
 from tests.journey.scripted_models import Messages, approval, objection
+from tests.records import calls_of
 
 FAR = "".join(f"# line {n}\n" for n in range(1, 1500)) + "RATE = 2\n" + "# more\n" * 1500
 FILES = {
@@ -59,8 +60,8 @@ def test_what_it_asks_for_is_shown_in_the_same_conversation(far: Room) -> None:
     kept = far.read().looks(task)
     assert [(one.turn, one.kind) for one in kept] == [(1, "search"), (1, "uses"), (2, "read")]
     assert {one.outcome for one in kept} == {LookOutcome.SHOWN} and kept[0].paths == ("lib/far.py",)
-    assert sum(call.outcome == "looked" for call in far.read().calls(task_id=task)) == 2
-    assert not any(call.repeat for call in far.read().calls(task_id=task))
+    assert sum(call.outcome == "looked" for call in calls_of(far.read(), task)) == 2
+    assert not any(call.repeat for call in calls_of(far.read(), task))
 
 
 def test_one_that_never_writes_is_stopped(far: Room) -> None:
@@ -69,7 +70,7 @@ def test_one_that_never_writes_is_stopped(far: Room) -> None:
     far.work()
     assert far.task(task).state is TaskState.FAILED
     assert "no look left" in far.task(task).reason
-    calls = far.read().calls(task_id=task)
+    calls = calls_of(far.read(), task)
     assert sum(call.outcome == "looked" for call in calls) == 6
     assert len(calls) < 15
     # Without looks none is offered.
@@ -106,7 +107,7 @@ def test_a_repair_and_a_revision_look_too_and_see_what_was_seen_before(far: Room
     newest = far.proposals()[-1]
     assert (newest.round, newest.way) == (1, "looking")
     assert turns(asked[-1]) == 3
-    assert sum(call.outcome == "refused" for call in far.read().calls(task_id=task)) == 1
+    assert sum(call.outcome == "refused" for call in calls_of(far.read(), task)) == 1
 
 
 def test_a_reviewer_may_look_at_the_proposed_tree_where_the_settings_say_so(far: Room) -> None:
@@ -124,5 +125,5 @@ def test_a_reviewer_may_look_at_the_proposed_tree_where_the_settings_say_so(far:
     assert "hunter2" not in text_of(second)
     assert [(one.role, one.turn) for one in far.read().looks(task)] == [(Role.REVIEWER, 1)] * 2
     assert proposal.way == "blocks", "the way is the writer's"
-    purposes = [(call.purpose, call.outcome) for call in far.read().calls(task_id=task)]
+    purposes = [(call.purpose, call.outcome) for call in calls_of(far.read(), task)]
     assert purposes == [("generate", "ok"), ("review look", "looked"), ("review look", "ok")]

@@ -13,6 +13,7 @@ from navigator.model.states import CheckOutcome, ReproductionOutcome, RevisedOut
 from navigator.store.reads.exam import Precedent
 from tests.journey.room import Room, block, review_of, text_of, whole
 from tests.journey.scripted_models import Messages, approval, objection
+from tests.records import calls_of
 from tests.sandbox.support import needs_sandbox
 
 pytestmark = [pytest.mark.sandbox, needs_sandbox]
@@ -78,7 +79,7 @@ def test_a_proof_travels_with_the_revision_and_is_run_on_it(room: Room) -> None:
     assert "finding tests: passed" in room.models.read_by[-1][-1]["content"], "the reviewer sees it, too"
     talk = room.models.read_by[1]
     assert talk[:2] == room.models.read_by[0], "asked in the conversation of the review"
-    assert [call.purpose for call in room.read().calls(task_id=task)][:4] == [
+    assert [call.purpose for call in calls_of(room.read(), task)][:4] == [
         "generate",
         "review",
         "reproduce",
@@ -151,7 +152,7 @@ def test_what_is_no_test_proves_nothing_and_what_could_not_run_counts_as_grounde
     assert made is not None and made.outcome is outcome and words in made.reason and made.text == ""
     could_not_run = outcome is ReproductionOutcome.COULD_NOT_RUN
     assert (review_of(room.proposals(task)[0]).verdict is Verdict.REVISE) is could_not_run
-    assert sum(call.purpose == "reproduce" for call in room.read().calls(task_id=task)) == asked
+    assert sum(call.purpose == "reproduce" for call in calls_of(room.read(), task)) == asked
     told = [words in text_of(messages[-1:]) for messages in room.models.read_by]
     assert told.count(True) == asked - 1, "the reviewer is told why"
 
@@ -180,7 +181,7 @@ def test_a_killed_conductor_asks_for_nothing_twice_and_runs_again(room: Room) ->
     room.work()
     made = findings(room, task)[0].reproduction
     assert made is not None and made.outcome is REGRESSION and made.revised is RevisedOutcome.PASSES
-    answered = Counter(call.purpose for call in room.read().calls(task_id=task) if call.outcome != "lost")
+    answered = Counter(call.purpose for call in calls_of(room.read(), task) if call.outcome != "lost")
     assert answered == {"generate": 1, "review": 2, "reproduce": 1, "revise": 1}
     assert len(room.proposals(task)) == 2
     assert room.task(task).state is TaskState.AWAITING_APPROVAL

@@ -21,7 +21,7 @@ from navigator.model.states import ProposalState
 from tests.journey.room import text_of
 from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection
 from tests.journey.support import Desk, commits_of_proposals, git, make_repository
-from tests.records import reviews_of
+from tests.records import calls_of, reviews_of
 
 NAMES = (
     *("approved", "revised_once", "revised_always", "kept_as_it_was", "overruled", "unread", "needs_nothing"),
@@ -169,7 +169,7 @@ class World:
             tasks = store.tasks()
             events = store.events(0, limit=1_000_000)
             made = {task.id: store.proposals(task_id=task.id) for task in tasks}
-            calls = {task.id: store.calls(task_id=task.id) for task in tasks}
+            calls = {task.id: calls_of(store, task.id) for task in tasks}
             reviews = {one.id: reviews_of(store, one.id) for found in made.values() for one in found}
         names = [label(task) for task in tasks]
         found: dict[str, Any] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from navigator.config.paths import StatePaths
 from navigator.model.models import Task
 from navigator.store.database import open_writer
+from navigator.store.lock import StateLock
 from navigator.store.writes.writer import Store
 
 
@@ -31,3 +33,14 @@ def task(store: Store) -> Task:
     with store.transaction() as tx:
         project = tx.add_project(name="thing", path="/src/thing", root_commit="r0")
         return tx.add_task(project.id, "Fix the rounding")
+
+
+@contextmanager
+def held(paths: StatePaths) -> Iterator[StateLock]:
+    """The state folder's lock, held for a block."""
+    lock = StateLock(paths)
+    assert lock.acquire()
+    try:
+        yield lock
+    finally:
+        lock.release()

@@ -12,7 +12,7 @@ from navigator.config.paths import StatePaths
 from navigator.model.errors import Conflict, NotFound
 from navigator.model.models import Event, Task
 from navigator.model.states import TaskState
-from navigator.store.database import open_reader, open_writer
+from navigator.store.database import back_up, open_reader, open_writer
 from navigator.store.errors import DiskFull, StoreError
 from navigator.store.reads.reader import Reader
 from navigator.store.writes.writer import Store
@@ -154,7 +154,7 @@ def test_ids_that_name_nothing(store: Store, task: Task) -> None:
 def test_every_file_is_the_owners_alone(store: Store, task: Task, paths: StatePaths) -> None:
     files = [path for path in paths.root.iterdir() if path.is_file()]
     assert {path.name for path in files} == {"navigator.db", "navigator.db-wal", "navigator.db-shm"}
-    copy = store.back_up()
+    copy = back_up(store._connection, paths.backups)
     for path in (*files, copy):
         assert path.stat().st_mode & 0o777 == 0o600, path
     assert Path(copy).parent == paths.backups

@@ -16,7 +16,7 @@ from navigator.model.states import EditCode, Role, TaskState
 from navigator.store.database import open_writer
 from navigator.store.schema import tables
 from navigator.store.writes.writer import Store
-from tests.records import proposed, swapped
+from tests.records import calls_of, proposed, swapped
 
 USAGE = Usage(prompt_tokens=900, completion_tokens=80, cached_tokens=700, seconds=1.5)
 
@@ -29,7 +29,7 @@ def test_a_call_is_announced_then_ended(store: Store, task: Task) -> None:
     assert store.read.call_counts() == {"made": 1, "repeated": 0, "lost": 0, "running": 1}
     with store.transaction() as tx:
         tx.end_call(number, usage=USAGE, retries=2, answer="text", model="m")
-    (call,) = store.read.calls(task_id=task.id)
+    (call,) = calls_of(store.read, task.id)
     assert (call.id, call.outcome, call.usage, call.retries) == (number, "ok", USAGE, 2)
     assert (call.model, call.prompt_hash, call.prompt_version) == ("m", "h", "generate@1")
     assert call.ended >= call.started
@@ -54,7 +54,7 @@ def test_a_call_that_never_ended_is_lost_and_the_next_one_a_repeat(
         tx.begin_call(Role.GENERATOR, task.id, 1, 0, "generate")
         tx.begin_call(Role.REVIEWER, purpose="warm")
         tx.begin_call(Role.REVIEWER, purpose="warm")
-    assert [call.id for call in again.read.calls() if call.repeat] == [3]
+    assert [call.id for call in again.read.calls_after(0) if call.repeat] == [3]
     assert again.read.call_counts()["repeated"] == 1
     again.close()
 

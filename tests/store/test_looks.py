@@ -38,7 +38,7 @@ def test_looks_are_counted_by_kind_and_round_and_are_no_answers(store: Store, ta
     read = store.read
     assert read.last_answer(task.id, 0, 0) is None
     assert [turn.text for turn in read.looks_asked(task.id, 0, role=Role.GENERATOR)] == ["LOOK", "LOOK"]
-    assert [(one.turn, one.paths) for one in read.looks(task.id, 0, 0)] == [(1, ("a.py",))] * 2 + [
+    assert [(one.turn, one.paths) for one in read.looks(task.id, 0)] == [(1, ("a.py",))] * 2 + [
         (2, ("a.py",))
     ]
     found = figures(store, "writing", "looks")

@@ -30,11 +30,11 @@ from navigator.store.errors import (
     OtherSchema,
     StoreError,
 )
-from navigator.store.lock import held
 from navigator.store.reads.reader import Reader
 from navigator.store.schema import APPLICATION_ID, SCHEMA_VERSION, schema, triggers
 from navigator.store.writes.writer import Store
 from tests.environment import DURABLE
+from tests.store.conftest import held
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -104,7 +104,7 @@ def test_nothing_there_yet_and_damage_without_a_copy(paths: StatePaths) -> None:
 def test_a_damaged_database_is_never_recreated(paths: StatePaths, damage: str) -> None:
     fill(paths)
     with closing(open_writer(paths.database)) as connection:
-        copy = back_up(connection, paths.backups, label="daily")
+        copy = back_up(connection, paths.backups)
     if damage == "garbage":
         paths.database.write_bytes(b"not a database at all" * 500)
     elif damage == "page":
@@ -152,10 +152,13 @@ def test_a_writer_that_does_not_wait_its_turn_is_told_who_holds_it(
 ) -> None:
     monkeypatch.setattr("navigator.store.database.BUSY_SECONDS", 0.05)
     fill(paths)
-    with held(paths, command="navigator run") as lock:
+    with held(paths) as lock:
         with closing(open_writer(paths.database)) as first, closing(open_writer(paths.database)) as second:
             first.execute("BEGIN IMMEDIATE")
-            with pytest.raises(DatabaseLocked, match=r"navigator run") as caught, Store(second).transaction():
+            with (
+                pytest.raises(DatabaseLocked, match="is in use by process") as caught,
+                Store(second).transaction(),
+            ):
                 pass
             first.execute("ROLLBACK")
         holder = lock.holder()
@@ -165,7 +168,7 @@ def test_a_writer_that_does_not_wait_its_turn_is_told_who_holds_it(
 def test_only_the_newest_copies_are_kept(paths: StatePaths) -> None:
     fill(paths)
     with closing(open_writer(paths.database)) as connection:
-        made = [back_up(connection, paths.backups, label="daily") for _ in range(KEEP + 3)]
+        made = [back_up(connection, paths.backups) for _ in range(KEEP + 3)]
     assert sorted(paths.backups.iterdir()) == made[3:]
     assert newest_backup(paths.backups) == made[-1]
 
@@ -180,7 +183,7 @@ def test_a_copy_that_cannot_be_made_leaves_nothing(paths: StatePaths) -> None:
         with closing(sqlite3.connect(paths.database)) as closed:
             pass
         with pytest.raises(sqlite3.Error):
-            back_up(closed, paths.backups, label="daily")
+            back_up(closed, paths.backups)
         connection.execute("ROLLBACK")
     assert list(paths.backups.iterdir()) == []
 

@@ -71,13 +71,10 @@ class LedgerReads(Queries):
 
     # Model calls
 
-    def calls(self, *, task_id: str | None = None, role: Role | None = None) -> list[ModelCall]:
-        """Model calls without their answers, oldest first."""
-        return _calls(self._where("calls", task_id=task_id and number_of(task_id, "T"), role=role))
-
     def calls_after(self, number: int) -> list[ModelCall]:
         """Model calls of a higher number, without their answers, oldest first."""
-        return _calls(self._all("SELECT * FROM calls WHERE id > ? ORDER BY id", number))
+        rows = self._all("SELECT * FROM calls WHERE id > ? ORDER BY id", number)
+        return [from_row(ModelCall, row, usage=from_row(Usage, row)) for row in rows]
 
     def call_counts(self) -> dict[str, int]:
         """`{"made", "repeated", "lost", "running"}`: begun, begun again for the same step, never ended, open.
@@ -117,10 +114,6 @@ class LedgerReads(Queries):
         """The answers of a task's attempt that asked to be shown more, oldest first."""
         place: dict[str, Any] = {"task_id": number_of(task_id, "T"), "attempt": attempt}
         return _answers(self._where("calls", **place, role=role.value, outcome="looked"))
-
-
-def _calls(rows: Sequence[sqlite3.Row]) -> list[ModelCall]:
-    return [from_row(ModelCall, row, usage=from_row(Usage, row)) for row in rows]
 
 
 def _answers(rows: Sequence[sqlite3.Row]) -> list[StoredAnswer]:

@@ -221,20 +221,19 @@ class ProposalReads(GlanceReads):
             found[row["review_id"]][row["finding"]] = self._made(kind, row)
         return found
 
-    def judgement_counts(self, since: str = "") -> list[JudgementCount]:
+    def judgement_counts(self) -> list[JudgementCount]:
         """Findings that the developer judged, by project, severity, criterion and the review's prompt."""
         found = self._all(
             "SELECT p.name AS project, j.severity, j.criterion, r.prompt_version, j.judgement, count(*) AS n"
             " FROM judgements j JOIN reviews r ON r.id = j.review_id JOIN proposals a ON a.id = r.proposal_id"
             " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
-            " WHERE j.at >= ? GROUP BY 1, 2, 3, 4, 5",
-            since,
+            " GROUP BY 1, 2, 3, 4, 5"
         )
         return [self._made("JudgementCount", row) for row in found]
 
-    def looks(self, task_id: str, attempt: int | None = None, round: int | None = None) -> list[Look]:
-        """What models asked to be shown for a task, oldest first; of one attempt or one round."""
-        found = self._where("looks", task_id=number_of(task_id, "T"), attempt=attempt, round=round)
+    def looks(self, task_id: str, attempt: int | None = None) -> list[Look]:
+        """What models asked to be shown for a task, oldest first; of one attempt, or of all."""
+        found = self._where("looks", task_id=number_of(task_id, "T"), attempt=attempt)
         return [self._made("Look", row) for row in found]
 
     def agent_turns(

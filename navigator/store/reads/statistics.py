@@ -83,7 +83,7 @@ class VerdictReads(Queries):
             since,
         )
 
-    def entropy_ranks(self, since: str = "") -> list[EntropyRanks]:
+    def entropy_ranks(self) -> list[EntropyRanks]:
         """First verdicts against the mean entropy of the change, by writer; self-reviews are left out."""
         return self._models(
             EntropyRanks,
@@ -93,7 +93,7 @@ class VerdictReads(Queries):
             " ORDER BY bits) + (count(*) OVER (PARTITION BY model, bits) - 1) / 2.0 AS place FROM ("
             f"SELECT a.model, a.entropy_mean AS bits, r.verdict = 'REVISE' AS revise"
             f" FROM proposals a{FIRST} AND {_READ} AND a.entropy_mean IS NOT NULL)) GROUP BY 1",
-            since,
+            "",
         )
 
     def sent_back_above(self, model: str, bits: float) -> tuple[int, int]:

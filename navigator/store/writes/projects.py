@@ -155,14 +155,12 @@ class TaskWrites(TransactionCore):
         note: str | None = None,
         report: str | None = None,
         escalated: Escalation | None = None,
-        data: Mapping[str, Any] | None = None,
     ) -> None:
         """Move a task along the transition table.
 
         Args:
             reason: why, for the developer; an empty one clears what stood there.
             round, note, report, escalated: None leaves them; what waits for the developer is not escalated.
-            data: more for the event, beside from, to, reason, attempt, round.
 
         Raises:
             IllegalTransition: the table does not know the change.
@@ -178,7 +176,7 @@ class TaskWrites(TransactionCore):
         values.update({name: value for name, value in given.items() if value is not None})
         self._update("tasks", row["id"], values)
         where = {name: values.get(name, row[name]) for name in ("attempt", "round")}
-        self._state_event(task_id, current, to, {**where, "reason": reason, **(data or {})})
+        self._state_event(task_id, current, to, {**where, "reason": reason})
 
     def new_attempt(self, task_id: str, note: str = "") -> Task:
         """Queue a task again from the start: attempt + 1, round 0; what stood open or decided is superseded.

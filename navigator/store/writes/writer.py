@@ -6,10 +6,9 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from navigator.model.models import Event
-from navigator.store.database import back_up, immediately, translated
+from navigator.store.database import immediately, translated
 from navigator.store.errors import StoreError
 from navigator.store.reads.queries import database_of
 from navigator.store.reads.reader import Reader
@@ -77,14 +76,6 @@ class Store:
                 raise translated(error, self._path) from error
             if tx.events and self.on_commit is not None:
                 self.on_commit(tuple(tx.events))
-
-    def back_up(self, *, label: str = "manual") -> Path:
-        """Copy the database beside the others and return the copy's path."""
-        with self._lock:
-            try:
-                return back_up(self._connection, self._path.parent / "backups", label=label)
-            except sqlite3.Error as error:
-                raise translated(error, self._path) from error
 
     def close(self) -> None:
         """Write the log back into the database and close the connection."""
