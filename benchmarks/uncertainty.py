@@ -19,7 +19,7 @@ from navigator.actions.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths
 from navigator.engine.conductor import Conductor, RunOptions
-from navigator.figures.rates import Relation, relations
+from navigator.figures.rates import Relation, relation
 from navigator.rehearsal.samples import sample_projects
 from tests.journey.support import make_repository
 from tests.scripted.tasks import notes
@@ -54,7 +54,7 @@ def rehearsed(folder: Path, *, telling: bool, tasks: int) -> tuple[Relation, ...
             await Conductor(deps, RunOptions(until="reviewed")).run()
 
         asyncio.run(session())
-        return relations(deps.reader.entropy_ranks())
+        return tuple(map(relation, deps.reader.entropy_ranks()))
 
 
 def main() -> None:
@@ -66,7 +66,8 @@ def main() -> None:
             print(f"probabilities that {'know' if telling else 'do not know'} of faults:")
             for one in found:
                 limits = f"[{one.low:.2f}-{one.high:.2f}], {one.revise} REVISE of {one.n}"
-                print(f"  {one.verdict}: AUC {'unknown' if one.auc is None else f'{one.auc:.2f}'} {limits}")
+                shown = "related" if one.related else "not shown"
+                print(f"  {shown}: AUC {'unknown' if one.auc is None else f'{one.auc:.2f}'} {limits}")
 
 
 if __name__ == "__main__":

@@ -117,14 +117,6 @@ def _sum(counts: Iterable[VerdictCount]) -> int:
 # within 0 and 1.
 
 
-RELATED, OPPOSITE, NOT_RELATED, TOO_FEW = (
-    "related",
-    "the other way round",
-    "not related so far",
-    "too few to tell",
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Relation:
     """The mean entropy of one writer's changes against first verdicts.
@@ -132,7 +124,6 @@ class Relation:
     Attributes:
         revise, approve: verdicts of each kind.
         auc: None where one kind is missing; `low` and `high` are its 95 % interval.
-        verdict: `RELATED`, `OPPOSITE`, `NOT_RELATED` or `TOO_FEW`.
         revise_mean, approve_mean: the mean of the entropy, in bits; None where there is none.
     """
 
@@ -142,7 +133,6 @@ class Relation:
     auc: float | None
     low: float
     high: float
-    verdict: str
     revise_mean: float | None
     approve_mean: float | None
 
@@ -151,23 +141,17 @@ class Relation:
         """Verdicts."""
         return self.revise + self.approve
 
+    @property
+    def related(self) -> bool:
+        """Whether it is shown that changes with REVISE had the higher entropy."""
+        return self.n >= ANECDOTAL_BELOW and self.low > 0.5
 
-def relations(counts: Iterable[EntropyRanks]) -> tuple[Relation, ...]:
-    """Each writer's, real ones first."""
-    return tuple(sorted((_relation(row) for row in counts), key=lambda one: one.model))
 
-
-def _relation(row: EntropyRanks) -> Relation:
+def relation(row: EntropyRanks) -> Relation:
+    """One writer's."""
     m, n = row.revise, row.approve
     auc = (row.revise_ranks - m * (m + 1) / 2) / (m * n) if m and n else None
     low, high = auc_interval(auc, m, n) if auc is not None else (0.0, 1.0)
-    verdict = NOT_RELATED
-    if m + n < ANECDOTAL_BELOW or auc is None:
-        verdict = TOO_FEW
-    elif low > 0.5:
-        verdict = RELATED
-    elif high < 0.5:
-        verdict = OPPOSITE
     return Relation(
         model=row.model,
         revise=m,
@@ -175,7 +159,6 @@ def _relation(row: EntropyRanks) -> Relation:
         auc=auc,
         low=low,
         high=high,
-        verdict=verdict,
         revise_mean=row.revise_sum / m if m else None,
         approve_mean=row.approve_sum / n if n else None,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from navigator.config.settings import Settings, SwapSettings
 from navigator.figures.cost import call_totals
 from navigator.figures.intervals import ANECDOTAL_BELOW, share
-from navigator.figures.rates import RELATED, relations, revise_rate
+from navigator.figures.rates import relation, revise_rate
 from navigator.figures.swaps import NEWEST, usual_swap
 from navigator.model.models import wall_seconds
 from navigator.model.snapshot import BatchRules, Doubt
@@ -121,8 +121,8 @@ MOST_LIFT = 3.0
 
 def measured_doubt(reader: Reader) -> Doubt | None:
     """What the mean entropy says of the verdict, for the writer with the most verdicts; None unless it is shown to tell."""
-    most = max(relations(reader.entropy_ranks()), key=lambda one: one.n, default=None)
-    if most is None or most.verdict != RELATED or most.revise_mean is None or most.approve_mean is None:
+    most = max(map(relation, reader.entropy_ranks()), key=lambda one: one.n, default=None)
+    if most is None or not most.related or most.revise_mean is None or most.approve_mean is None:
         return None
     bits = (most.revise_mean + most.approve_mean) / 2
     above, revised = reader.sent_back_above(most.model, bits)
