@@ -214,7 +214,7 @@ BUDGETS = {
     "git": 1_995,
     "model": 1_560,
     "rehearsal": 1_290,
-    "figures": 1_815,
+    "figures": 1_800,
     "client": 1_095,
     "checks": 630,
     "edits": 1_035,

@@ -278,7 +278,7 @@ class SendBack(Decide):
         lines = [f"{one.project}: {one.title}" for one in shown]
         lines += [f"{task.project}: {task.text.strip().partition(chr(10))[0]}" for task in tasks]
         unsent = [one for held in shown for one in reader.comments(task_id=held.task_id, sent=False)]
-        lines += [f"{place_of(one)}  {one['text']}" for one in unsent]
+        lines += [f"{place_of(one)}  {one.text}" for one in unsent]
         needed = "" if unsent and not tasks else "Say what to do differently, or comment on a line."
         names = ", ".join([one.id for one in shown] + [task.id for task in tasks])
         return Question(f"Send {names} back?", tuple(lines), "send back", NoteField(needed=needed))
@@ -306,7 +306,7 @@ class SendBack(Decide):
 
     def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
         unsent = tx.read.comments(task_id=proposal.task_id, sent=False)
-        tx.mark_comments_sent(comment["id"] for comment in unsent)
+        tx.mark_comments_sent(comment.id for comment in unsent)
         tx.new_attempt(proposal.task_id, note=note)
 
     def _task(self, deps: Dependencies, identifier: str) -> str:

@@ -118,7 +118,7 @@ class RequestFix(SubjectVerb):
         if len(found) > 5:
             lines.append(f"and {plural(len(found) - 5, 'more finding')}")
         comments = reader.comments(task_id=shown.task_id, sent=False)
-        lines += [f"{place_of(one)}  {one['text']}" for one in comments[:5]]
+        lines += [f"{place_of(one)}  {one.text}" for one in comments[:5]]
         needed = "" if found or comments else "It has no findings: say what to fix."
         note = NoteField("what to fix", needed=needed) if needed else NoteField()
         return Question(
@@ -151,7 +151,7 @@ class RequestFix(SubjectVerb):
                 tx.set_task_base(
                     made.id, on
                 )  # holds the commit, which may be in the private repository alone
-            tx.mark_comments_sent(comment["id"] for comment in comments)
+            tx.mark_comments_sent(comment.id for comment in comments)
             put_away(tx, review_task, f"its findings are {made.id}'s to fix")
             tx.set_proposal_state(shown.id, ProposalState.DECIDED)
         where = branch or on[:12]

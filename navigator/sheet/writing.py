@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from navigator.context.build import Context
     from navigator.context.pack import ContextFile
     from navigator.model.models import Event, Finding, Proposal, Reproduction
-    from navigator.model.records import AgentTurn, JudgementCount, Look
+    from navigator.model.records import AgentTurn, Comment, JudgementCount, Look
     from navigator.model.states import Role
     from navigator.store.reads.proposals import ProposalReads
     from navigator.store.reads.reader import Reader
@@ -192,14 +192,14 @@ def lines_below(finding: Finding) -> list[str]:
     return [*lines, safe_line(said)]
 
 
-def comment_text(comment: Mapping[str, Any]) -> str:
+def comment_text(comment: Comment) -> str:
     """A comment as a note quotes it: where, the line, the words."""
-    return f"{place_of(comment)}: {comment['quote'].strip()}".removesuffix(": ") + f"\n  {comment['text']}"
+    return f"{place_of(comment)}: {comment.quote.strip()}".removesuffix(": ") + f"\n  {comment.text}"
 
 
-def place_of(comment: Mapping[str, Any]) -> str:
+def place_of(comment: Comment) -> str:
     """The file of a comment, with the line where it is about one."""
-    return f"{comment['path']}:{comment['line']}" if comment["line"] else str(comment["path"])
+    return f"{comment.path}:{comment.line}" if comment.line else comment.path
 
 
 def _reproduction_lines(finding: Finding) -> list[str]:

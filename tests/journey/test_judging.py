@@ -9,7 +9,7 @@ import pytest
 from navigator.figures.intervals import share
 from navigator.figures.page import PageQuestion, declared, document
 from navigator.model.errors import NotFound
-from navigator.model.records import JudgementCount
+from navigator.model.records import Comment, JudgementCount
 from navigator.model.states import Criterion, Judgement, Severity, Verdict
 from navigator.sheet.writing import ENOUGH_JUDGED, comment_text, record_words
 from tests.journey.answers import grounded
@@ -102,6 +102,10 @@ def test_the_record_is_that_of_the_narrowest_sort_with_enough_of_it() -> None:
 
 
 def test_a_comment_on_a_whole_file_names_no_line() -> None:
-    about = {"path": "app.py", "line": 0, "quote": "", "text": "Why is it here?"}
+    where = {"id": 1, "task_id": "T1", "proposal_id": "P1", "path": "app.py", "created": ""}
+    about = Comment(**where, line=0, text="Why is it here?")
     assert comment_text(about) == "app.py\n  Why is it here?"
-    assert comment_text(about | {"line": 3, "quote": " x = 1\n"}) == "app.py:3: x = 1\n  Why is it here?"
+    assert (
+        comment_text(about.model_copy(update={"line": 3, "quote": " x = 1\n"}))
+        == "app.py:3: x = 1\n  Why is it here?"
+    )

@@ -179,13 +179,8 @@ def test_comments_on_lines(store: Store, task: Task) -> None:
         second = tx.add_comment(made.id, path="a.py", line=9, text="old", side="old")
         tx.drop_comment(second)
     (comment,) = store.read.comments(task.id)
-    assert (comment["id"], comment["text"], comment["quote"], comment["side"]) == (
-        first,
-        "why?",
-        "x = 1",
-        "new",
-    )
-    assert (comment["task_id"], comment["proposal_id"], comment["sent"]) == (task.id, made.id, False)
+    assert (comment.id, comment.text, comment.quote, comment.side) == (first, "why?", "x = 1", "new")
+    assert (comment.task_id, comment.proposal_id, comment.sent) == (task.id, made.id, False)
     with store.transaction() as tx:
         tx.mark_comments_sent([first])
     assert store.read.comments(sent=False) == []

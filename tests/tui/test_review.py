@@ -263,13 +263,13 @@ async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Rev
         await at.press("ctrl+s")
         await at.until(lambda: bool(at.read().comments()), "the comment in the store")
         held = at.read().comments()[0]
-        assert (held["path"], held["side"], held["line"]) == ("billing/totals.py", "new", 24)
-        assert held["quote"] == "    return sum(amounts).quantize(CENT, ROUND_HALF_EVEN)"
+        assert (held.path, held.side, held.line) == ("billing/totals.py", "new", 24)
+        assert held.quote == "    return sum(amounts).quantize(CENT, ROUND_HALF_EVEN)"
         assert at.read().drafts() == {}
         await at.until(lambda: "c1" in [one.key for one in view.annotations])
         assert go_to_finding(view, "c1")
         await at.comment(" lists")
-        await at.until(lambda: [c["text"] for c in at.read().comments()] == ["and what of empty lists"])
+        await at.until(lambda: [c.text for c in at.read().comments()] == ["and what of empty lists"])
 
         assert view.move_to("billing/totals.py", "new", 23)
         await at.comment("slow")
@@ -410,7 +410,7 @@ async def test_send_back_takes_the_comments_along_and_needs_words(reviewing: Rev
         assert task.attempt == 1
         assert task.note.startswith("mind\nbilling/totals.py:29: ")
         assert "use Decimal" in task.note
-        assert all(comment["sent"] for comment in at.read().comments())
+        assert all(comment.sent for comment in at.read().comments())
 
 
 # Beyond the screen

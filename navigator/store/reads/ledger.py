@@ -12,7 +12,7 @@ from navigator.model.models import Event, Swap, Usage
 from navigator.model.records import Comment, JournalEntry, ModelCall
 from navigator.model.states import Role
 from navigator.store.reads.queries import WRITTEN, Queries, limited
-from navigator.store.schema import decoded, from_row, unpacked
+from navigator.store.schema import from_row, from_rows, unpacked
 
 _V = TypeVar("_V")
 
@@ -48,14 +48,10 @@ class LedgerReads(Queries):
         sql = "SELECT key, text FROM drafts WHERE substr(key, 1, ?) = ? ORDER BY key"
         return {row["key"]: row["text"] for row in self._all(sql, len(prefix), prefix)}
 
-    def comments(self, task_id: str | None = None, *, sent: bool | None = None) -> list[dict[str, Any]]:
-        """Comments on proposals' lines, oldest first; None asks for all.
-
-        Returns:
-            Rows of id, task_id, proposal_id, path, side, line, quote, text, created, sent.
-        """
+    def comments(self, task_id: str | None = None, *, sent: bool | None = None) -> list[Comment]:
+        """Comments on proposals' lines, oldest first; None asks for all."""
         found = self._where("comments", task_id=task_id and number_of(task_id, "T"), sent=sent)
-        return [decoded(Comment, row) for row in found]
+        return from_rows(Comment, found)
 
     # Swaps, the landing journal
 

@@ -111,7 +111,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
             task,
             project,
             versions,
-            tuple(map(Comment.model_validate, reader.comments(task_id=task.id))),
+            tuple(reader.comments(task_id=task.id)),
             drafts,
             _met(versions),
             {
