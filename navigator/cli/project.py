@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,20 +14,16 @@ from navigator.actions.projects import AddProject, CheckProject, Landing, Remove
 from navigator.cli import output, session
 from navigator.cli.command import Commands, Folder, Value, command, given
 from navigator.config.paths import is_folder, typed_path
-from navigator.engine.wire import Result
 from navigator.git.facts import find_repositories, read_facts, repository_of
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.models import Baseline
 from navigator.model.states import CheckOutcome
-from navigator.model.text import plural, safe_line, safe_text
+from navigator.model.text import plural, safe_line
 from navigator.sandbox.propose import proposed_for, untested
 
 if TYPE_CHECKING:
     from navigator.model.models import Project
     from navigator.store.reads.reader import Reader
-
-
-_SHOWN = 30
 
 
 @click.group(cls=Commands)
@@ -42,6 +37,8 @@ def check(name: session.ProjectName) -> None:
 
     Exit code 0: the tests pass. 1: they fail; proposals are not blamed for that. 3: they could not run, or none ran.
     """
+    from navigator.setup.doctor import check_lines
+
     session.take_config_projects()
     with session.reading() as store:
         tests = store.project(name).check.strip()
@@ -51,33 +48,7 @@ def check(name: session.ProjectName) -> None:
     baseline = Baseline.model_validate(done.data["baseline"]) if done.data["baseline"] else None
     codes = {CheckOutcome.PASSED: 0, CheckOutcome.FAILED: 1}
     code = codes.get(baseline.outcome, 3) if baseline else 3
-    output.show(done.data, partial(_show_check, baseline), code=code)
-
-
-def _show_check(baseline: Baseline | None, found: Result) -> None:
-    from navigator.setup.doctor import surroundings
-
-    output.say(f"{found['project']}  base {found['base'][:12]}")
-    for line in surroundings(found) if baseline is not None else []:
-        output.say(f"  {safe_line(line)}")
-    _show_outcome(found, baseline)
-
-
-def _show_outcome(found: Result, baseline: Baseline | None) -> None:
-    if baseline is None:
-        output.say(f"– untested. {untested(found['project'], found['proposed'])}")
-        return
-    mark = {CheckOutcome.PASSED: "✓", CheckOutcome.FAILED: "✗"}.get(baseline.outcome, "–")
-    line, _, rest = baseline.detail.partition("\n")
-    output.say(f"{mark} {baseline.outcome.value}: {safe_line(line)}  ({output.duration(baseline.seconds)})")
-    for name in baseline.failures[:_SHOWN]:
-        output.say(f"    {safe_line(name)}")
-    if len(baseline.failures) > _SHOWN:
-        output.say(f"    and {len(baseline.failures) - _SHOWN} more")
-    if baseline.outcome is CheckOutcome.FAILED:
-        output.say("  They fail without any proposal: a proposal is blamed only for further failures.")
-    if rest.strip() and baseline.outcome is not CheckOutcome.PASSED:
-        output.say(safe_text(rest.strip()))
+    output.show(done.data, lambda found: output.say("\n".join(check_lines(found, baseline))), code=code)
 
 
 @command(project)

@@ -19,9 +19,11 @@ from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path
 from navigator.config.settings import Settings, load_settings
 from navigator.git.runner import Git, find_git
 from navigator.model.errors import NavigatorError
-from navigator.model.models import Project
+from navigator.model.models import Baseline, Project
 from navigator.model.secrets import MOST_VALUES
-from navigator.model.states import Role
+from navigator.model.states import CheckOutcome, Role
+from navigator.model.text import duration, safe_line
+from navigator.sandbox.propose import untested
 from navigator.setup.doctor_servers import answer_item, card_items, context_items, server_items
 from navigator.store.database import is_low, open_reader, quick_check, translated
 from navigator.swap import look_at_servers, make_strategy, strategy_names
@@ -203,8 +205,30 @@ def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
 # Of one project
 
 
-def surroundings(found: Mapping[str, Any]) -> list[str]:
-    """What a project's tests ran in, as `project check` found it; a line for each thing, and for what is wrong with it."""
+_SHOWN = 30
+
+
+def check_lines(found: Mapping[str, Any], baseline: Baseline | None) -> Iterator[str]:
+    """What `project check` found, a line each: what the tests ran in, and what they said; `baseline` is None without any."""
+    yield f"{found['project']}  base {found['base'][:12]}"
+    if baseline is None:
+        yield f"– untested. {untested(found['project'], found['proposed'])}"
+        return
+    yield from (f"  {safe_line(line)}" for line in _surroundings(found))
+    mark = {CheckOutcome.PASSED: "✓", CheckOutcome.FAILED: "✗"}.get(baseline.outcome, "–")
+    line, _, rest = baseline.detail.partition("\n")
+    yield f"{mark} {baseline.outcome.value}: {safe_line(line)}  ({duration(baseline.seconds)})"
+    yield from (f"    {safe_line(name)}" for name in baseline.failures[:_SHOWN])
+    if len(baseline.failures) > _SHOWN:
+        yield f"    and {len(baseline.failures) - _SHOWN} more"
+    if baseline.outcome is CheckOutcome.FAILED:
+        yield "  They fail without any proposal: a proposal is blamed only for further failures."
+    if rest.strip() and baseline.outcome is not CheckOutcome.PASSED:
+        yield rest.strip()
+
+
+def _surroundings(found: Mapping[str, Any]) -> list[str]:
+    """What the tests ran in; a line for each thing, and for what is wrong with it."""
     sandbox, lines = found["sandbox"], [f"command: {found['command']}"]
     if sandbox["unsandboxed"]:
         lines.append(

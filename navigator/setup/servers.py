@@ -1,6 +1,6 @@
-"""Model servers at their usual addresses: what answers, which models it lists, how it loads them.
+"""Model servers at their usual addresses: what answers, which models it lists, how it loads them; the settings that follow.
 
-Nothing is loaded and no token generated. Only the loopback and addresses that the user names are asked.
+Only the loopback and addresses that the user names are asked. Only `try_models` has a model loaded and asked.
 
 Sources: Ollama (`/api/ps`: context_length), llama.cpp (`/props`: n_ctx; a router's `status`), LM Studio (`/api/v0/models`: state,
 loaded_context_length), llama-swap (`/running`), SGLang and vLLM (`max_model_len`).
