@@ -66,6 +66,13 @@ Share = Annotated[float, Value("0–1", type=click.FloatRange(0, 1))]
 Folder = Annotated[Path, Value("DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))]
 File = Annotated[Path, Value("FILE", type=click.Path(path_type=Path, exists=True, dir_okay=False))]
 Note = Annotated[str, Value("TEXT")]
+Day = Annotated[str, Value("D")]
+ProjectName = Annotated[str, Value("PROJECT")]
+ProjectNames = Annotated[tuple[str, ...], Value("[PROJECT]…")]
+TaskId = Annotated[str, Value("T")]
+TaskIds = Annotated[tuple[str, ...], Value("T…")]
+ProposalId = Annotated[str, Value("P")]
+ProposalIds = Annotated[tuple[str, ...], Value("P…")]
 
 
 def _click_type(kind: Any) -> Any:

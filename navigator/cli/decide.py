@@ -12,7 +12,17 @@ from navigator.actions.escalate import Escalate
 from navigator.actions.notes import WORDS, JudgeFinding
 from navigator.actions.split import Split
 from navigator.cli import output, session
-from navigator.cli.command import AtLeast1, Note, Value, command, given
+from navigator.cli.command import (
+    AtLeast1,
+    Note,
+    ProjectName,
+    ProjectNames,
+    ProposalId,
+    ProposalIds,
+    Value,
+    command,
+    given,
+)
 from navigator.git.facts import RepoFacts, read_facts
 from navigator.journey.repositories import at_home
 from navigator.landing import land as landing
@@ -24,7 +34,7 @@ from navigator.sheet.marks import batch_choice
 
 @command(yes=True)
 def approve(
-    ids: session.ProposalIds = (),
+    ids: ProposalIds = (),
     *,
     all_reviewed: bool = False,
     include_unseen: bool = False,
@@ -94,7 +104,7 @@ _UNTOLD = {"untested": "untested", "failed_before": "whose tests also fail on th
 
 
 @command(yes=True)
-def reject(ids: session.ProposalIds, *, note: Note = "") -> None:
+def reject(ids: ProposalIds, *, note: Note = "") -> None:
     """Reject proposals; their tasks end.
 
     Args:
@@ -104,7 +114,7 @@ def reject(ids: session.ProposalIds, *, note: Note = "") -> None:
 
 
 @command()
-def send_back(ids: Annotated[session.ProposalIds, Value("P…|T…")], *, note: Note = "") -> None:
+def send_back(ids: Annotated[ProposalIds, Value("P…|T…")], *, note: Note = "") -> None:
     """Send back proposals, or tasks with a report or an answer without a change: a new attempt starts with your note.
 
     Args:
@@ -120,7 +130,7 @@ def _pinned(ids: tuple[str, ...]) -> tuple[Pinned, ...]:
 
 
 @command(yes=True)
-def undo(ids: session.ProposalIds) -> None:
+def undo(ids: ProposalIds) -> None:
     """Undo landings, or withdraw approvals that have not landed.
 
     The branch returns to where it was; if it has moved on, a revert commit is made on a new branch.
@@ -129,7 +139,7 @@ def undo(ids: session.ProposalIds) -> None:
 
 
 @command(yes=True)
-def escalate(ids: session.ProposalIds, *, final: bool = False) -> None:
+def escalate(ids: ProposalIds, *, final: bool = False) -> None:
     """Have the reviewer read proposals next, which may cost a swap, or have the final model read them too.
 
     A proposal that waits for your decision gets a second verdict beside the first.
@@ -144,7 +154,7 @@ def escalate(ids: session.ProposalIds, *, final: bool = False) -> None:
 
 @command()
 def split(
-    proposal: Annotated[str, Value("P…")],
+    proposal: ProposalId,
     hunks: Annotated[tuple[str, ...], Value("H…")],
 ) -> None:
     """Make a separate proposal from some hunks (H1 H3, or H1,H3).
@@ -165,7 +175,7 @@ def split(
 
 
 @command(yes=True)
-def merge(projects: session.ProjectNames = ()) -> None:
+def merge(projects: ProjectNames = ()) -> None:
     """Merge what landed on Navigator's branches into the branches that are checked out.
 
     Without PROJECT, in every project. A branch that git cannot merge cleanly is left alone; the command to merge it is printed.
@@ -221,7 +231,7 @@ def finding(
     *,
     note: Note = "",
     withdraw: bool = False,
-    list_: session.ProjectName | None = None,
+    list_: ProjectName | None = None,
     precedent: AtLeast1 | None = None,
 ) -> None:
     """Say whether finding N of a proposal is right, wrong, or true but not worth a change.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from navigator.cli import output, session
-from navigator.cli.command import Value, command, given
+from navigator.cli.command import ProposalId, ProposalIds, command, given
 from navigator.cli.proposals import marked_document
 from navigator.git.private import PrivateRepo
 from navigator.model.diff import FileDiff, choices, what_happens
@@ -41,7 +41,7 @@ _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"} | {
 
 
 @command()
-def diff(ids: session.ProposalIds, *, against: Annotated[str | None, Value("P…")] = None) -> None:
+def diff(ids: ProposalIds, *, against: ProposalId | None = None) -> None:
     """Show a proposal's change against its base, with the findings below the lines they quote.
 
     Args:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from navigator.cli import output
-from navigator.cli.command import AtLeast1, File, Value, command, words_again
-from navigator.cli.session import ProjectNames, locked_dependencies, state_paths, take_config_projects
+from navigator.cli.command import AtLeast1, File, ProjectNames, Value, command, words_again
+from navigator.cli.session import locked_dependencies, state_paths, take_config_projects
 from navigator.config.paths import private_folder
 from navigator.figures.compared import Duel, Tally, tally
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share

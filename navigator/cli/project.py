@@ -12,7 +12,7 @@ import click
 
 from navigator.actions.projects import AddProject, CheckProject, Landing, RemoveProjects, SetProject
 from navigator.cli import output, session
-from navigator.cli.command import Commands, Folder, Value, command, given
+from navigator.cli.command import Commands, Folder, ProjectName, Value, command, given
 from navigator.config.paths import is_folder, typed_path
 from navigator.git.facts import find_repositories, read_facts, repository_of
 from navigator.model.errors import NavigatorError, UsageError
@@ -32,7 +32,7 @@ def project() -> None:
 
 
 @command(project)
-def check(name: session.ProjectName) -> None:
+def check(name: ProjectName) -> None:
     """Run PROJECT's test command once on its base, in the sandbox, and explain what is missing.
 
     Exit code 0: the tests pass. 1: they fail; proposals are not blamed for that. 3: they could not run, or none ran.
@@ -74,7 +74,7 @@ def add(
 
 @command(project, "set")
 def set_project(
-    name: session.ProjectName,
+    name: ProjectName,
     *,
     path: Path | None = None,
     check: Annotated[str | None, Value("CMD")] = None,
@@ -198,7 +198,7 @@ def _tests_words(store: Reader, entry: Project) -> str:
 
 
 @command(project)
-def show(name: session.ProjectName) -> None:
+def show(name: ProjectName) -> None:
     """Show one project: its settings, its repository and its tasks."""
     with session.reading() as store:
         entry = store.project(name)

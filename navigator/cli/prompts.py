@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import click
 
 from navigator.cli import output
-from navigator.cli.command import Commands, Value, command
-from navigator.cli.session import TaskIds, reading, state_paths
+from navigator.cli.command import Commands, TaskIds, Value, command
+from navigator.cli.session import reading, state_paths
 from navigator.config.paths import config_path
 from navigator.config.settings import load_settings
 from navigator.journey.prompts.library import Prompt, PromptLibrary

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from navigator.cli import output, session
-from navigator.cli.command import command, given
+from navigator.cli.command import ProjectName, command, given
 from navigator.model.errors import UsageError
 from navigator.model.states import ProposalState
 from navigator.model.text import safe_line
@@ -25,7 +25,7 @@ def proposals(
     *,
     state: ProposalState | None = None,
     all_: bool = False,
-    project: session.ProjectName | None = None,
+    project: ProjectName | None = None,
 ) -> None:
     """List what waits for you: proposals, and tasks to read, to try again or to put away.
 

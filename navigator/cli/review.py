@@ -15,7 +15,7 @@ import click
 from navigator.actions.projects import Hook
 from navigator.actions.reviews import AddReview, RequestFix
 from navigator.cli import output, session
-from navigator.cli.command import Commands, Note, Value, command
+from navigator.cli.command import Commands, Note, ProjectName, ProposalId, Value, command
 from navigator.cli.project import targets
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
@@ -202,7 +202,7 @@ def _redactor(paths: StatePaths, proposals: Sequence[str]) -> Redactor:
 
 
 @command(yes=True)
-def fix(identifier: Annotated[str, Value("P")], *, note: Note = "") -> None:
+def fix(identifier: ProposalId, *, note: Note = "") -> None:
     """Queue a task that fixes what a review of existing work found, on the branch that holds that work.
 
     Args:
@@ -217,12 +217,12 @@ def hook() -> None:
 
 
 @command(hook)
-def install(project: session.ProjectName) -> None:
+def install(project: ProjectName) -> None:
     """Install the hook in PROJECT's repository, where there is none of another program."""
     session.carry_out(Hook(project=project))
 
 
 @command(hook)
-def remove(project: session.ProjectName) -> None:
+def remove(project: ProjectName) -> None:
     """Remove the hook."""
     session.carry_out(Hook(project=project, install=False))

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from navigator.cli import output
-from navigator.cli.command import Value, given
+from navigator.cli.command import given
 from navigator.config.paths import StatePaths, state_dir
 from navigator.engine import acting
 from navigator.model.errors import Conflict, UsageError
@@ -189,12 +189,3 @@ def locked_dependencies(paths: StatePaths, **options: Any) -> Iterator[Dependenc
 
     with alone.locked_dependencies(paths, on_problem=output.note, **options) as deps:
         yield deps
-
-
-# Parameters that many commands have
-
-ProjectName = Annotated[str, Value("PROJECT")]
-ProjectNames = Annotated[tuple[str, ...], Value("[PROJECT]…")]
-TaskId = Annotated[str, Value("T")]
-TaskIds = Annotated[tuple[str, ...], Value("T…")]
-ProposalIds = Annotated[tuple[str, ...], Value("P…")]

@@ -14,7 +14,7 @@ import click
 
 from navigator.actions.conducting import PrepareExam, RunExam
 from navigator.cli import output, session
-from navigator.cli.command import AtLeast1, Commands, Value, command, given
+from navigator.cli.command import AtLeast1, Commands, Day, ProjectNames, Value, command, given
 from navigator.engine import acting
 from navigator.engine.following import ConductorClient
 from navigator.engine.wire import NoConductor
@@ -37,7 +37,6 @@ _WIDTH = 80
 """Cells of a sentence."""
 
 
-Day = Annotated[str, Value("D")]
 _Page = Annotated[str, Value("[PAGE]", type=click.Choice([page.name for page in PAGES]))]
 _Grouping = Annotated[str, Value(type=click.Choice(GROUPINGS))]
 
@@ -180,9 +179,7 @@ def exam() -> None:
 
 
 @command(exam)
-def prepare(
-    projects: session.ProjectNames = (), *, limit: AtLeast1 | None = None, synthetic: bool = False
-) -> None:
+def prepare(projects: ProjectNames = (), *, limit: AtLeast1 | None = None, synthetic: bool = False) -> None:
     """Make the exam's items from PROJECTs, all if none is named: changes whose right verdict is known.
 
     Each is proved by the project's own tests in the sandbox. What was tried is remembered; interrupt it at any time.
@@ -259,9 +256,9 @@ def show() -> None:
 
 @command()
 def backtest(
-    projects: session.ProjectNames = (),
+    projects: ProjectNames = (),
     *,
-    since: Annotated[str, Value("D")] = "",
+    since: Day = "",
     limit: AtLeast1 | None = None,
 ) -> None:
     """Find the commits that introduced the bugs you fixed, and say how many of them the reviewer catches.

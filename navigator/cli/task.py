@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from navigator.cli import output, session
-from navigator.cli.command import Commands, Value, command, given
+from navigator.cli.command import Commands, ProjectName, TaskId, TaskIds, Value, command, given
 from navigator.model.errors import UsageError
 from navigator.model.json_text import MOST_VARIANTS, read_toml
 from navigator.model.states import TaskKind, TaskState
@@ -44,7 +44,7 @@ def add(
     kind: TaskKind = TaskKind.IMPLEMENT,
     file: Annotated[tuple[str, ...], Value("PATH")] = (),
     priority: int = 0,
-    after: tuple[session.TaskId, ...] = (),
+    after: tuple[TaskId, ...] = (),
     variants: Annotated[int, Value(type=click.IntRange(1, MOST_VARIANTS))] = 1,
     from_: Path | None = None,
 ) -> None:
@@ -122,7 +122,7 @@ def _from_file(source: Path) -> list[dict[str, Any]]:
 
 
 @command(task, "list")
-def list_tasks(*, state: tuple[TaskState, ...] = (), project: session.ProjectName | None = None) -> None:
+def list_tasks(*, state: tuple[TaskState, ...] = (), project: ProjectName | None = None) -> None:
     """List all tasks, or those in some states or of one project.
 
     Args:
@@ -158,7 +158,7 @@ def _notes(held: Card) -> str:
 
 
 @command(task)
-def show(identifier: session.TaskId) -> None:
+def show(identifier: TaskId) -> None:
     """Show one task: its text, its state and why, and its history."""
     from navigator.sheet.variants import predecessor_words, standing_lines, standings, why_it_waits
     from navigator.sheet.writing import agent_words, look_lines, looks_words
@@ -234,25 +234,25 @@ def _say_task(found: dict[str, Any], about: list[str], made: list[str]) -> None:
 
 
 @command(task)
-def cancel(ids: session.TaskIds) -> None:
+def cancel(ids: TaskIds) -> None:
     """Cancel tasks that have not ended."""
     _do("task.cancel", ids=ids)
 
 
 @command(task)
-def retry(ids: session.TaskIds) -> None:
+def retry(ids: TaskIds) -> None:
     """Retry tasks that failed, became stale, or were rejected, cancelled or undone."""
     _do("task.retry", ids=ids)
 
 
 @command(task, "after")
-def after_others(identifier: session.TaskId, others: session.TaskIds = ()) -> None:
+def after_others(identifier: TaskId, others: TaskIds = ()) -> None:
     """Make a queued task start after others, in place of those it waited for; without others, at once."""
     _do("task.after", ids=(identifier,), after=others)
 
 
 @command(task)
-def done(ids: session.TaskIds) -> None:
+def done(ids: TaskIds) -> None:
     """Put away reports, scans, and answers that no change is needed."""
     _do("task.done", ids=ids)
 
@@ -261,7 +261,7 @@ _Ranks = Annotated[tuple[int, ...], Value("[N…]", type=click.IntRange(1))]
 
 
 @command(task)
-def accept(identifier: session.TaskId, ranks: _Ranks = (), *, all_: bool = False) -> None:
+def accept(identifier: TaskId, ranks: _Ranks = (), *, all_: bool = False) -> None:
     """Queue a task for each of these suggestions of a scan.
 
     Args:
@@ -271,7 +271,7 @@ def accept(identifier: session.TaskId, ranks: _Ranks = (), *, all_: bool = False
 
 
 @command(task)
-def dismiss(identifier: session.TaskId, ranks: _Ranks = (), *, all_: bool = False) -> None:
+def dismiss(identifier: TaskId, ranks: _Ranks = (), *, all_: bool = False) -> None:
     """Dismiss suggestions of a scan.
 
     Args:
