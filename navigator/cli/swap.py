@@ -38,21 +38,12 @@ if TYPE_CHECKING:
     from navigator.swap.base import SwapResult
 
 
-@click.group(
-    cls=Commands,
-    table={
-        "status": ("swap", "Show which model is resident, the state of each server, and the GPU's memory"),
-        "to": ("swap", "Make a model resident"),
-        "log": ("swap", "List the newest swaps"),
-        "measure": ("swap", "Swap there and back, again and again, and print what it took"),
-        "install": ("swap", "Write the model servers' units, their keys and swap.conf"),
-    },
-)
+@click.group(cls=Commands)
 def swap() -> None:
     """Show and change the model on the GPU."""
 
 
-@command()
+@command(swap)
 def status() -> None:
     """Show which model is resident, the state of each server, and the GPU's memory."""
     from navigator.swap import look_at_servers, make_strategy
@@ -118,7 +109,7 @@ def _show_status(document: dict[str, Any]) -> None:
 _Loaded = Literal["generator", "reviewer", "none"]
 
 
-@command()
+@command(swap)
 def to(role: _Loaded) -> None:
     """Make ROLE's model resident and print each phase. Does nothing if it is resident already.
 
@@ -240,7 +231,7 @@ def _say_ended(made: Swap | SwapResult) -> None:
     output.say(f"{made.outcome.replace('_', ' ')} in {made.seconds:.1f} s{reason}")
 
 
-@command()
+@command(swap)
 def log() -> None:
     """List the 20 newest swaps: phases in seconds, and why one failed."""
     with reading() as store:
@@ -279,7 +270,7 @@ def _outcome_words(made: Swap) -> str:
 COMPLETE = "complete"
 
 
-@command(yes=True)
+@command(swap, yes=True)
 def measure(*, n: Annotated[int, Value(type=click.IntRange(1, 1000))] = 30) -> None:
     """Swap to the reviewer and back, again and again, and print count, mean, median and P95.
 
@@ -349,7 +340,7 @@ def _show_swaps(paths: StatePaths, newest: int, asked: int, ended: str) -> None:
 # The model servers' units, their keys and swap.conf
 
 
-@command(yes=True)
+@command(swap, yes=True)
 def install(
     *,
     profile: str | None = None,

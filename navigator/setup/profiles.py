@@ -75,7 +75,7 @@ def _full_layers(config: dict[str, Any], layers: int) -> int:
 
 _Positive = Annotated[int, Field(gt=0)]
 
-FlagTable = dict[str, str | bool]
+WantedFlags = dict[str, str | bool]
 """Flag → value. A key `--new|--old` takes the first known name; one ending in `?` is dropped where it is unknown."""
 
 
@@ -104,7 +104,7 @@ class ModelProfile(_Table):
     need_mib: _Positive
     shape: Shape
     environment: dict[str, str] = {}
-    flags: FlagTable = {}
+    flags: WantedFlags = {}
 
 
 class ModelPair(_Table):

@@ -15,8 +15,7 @@ from navigator.model.errors import ConfigError, MissingPart
 from navigator.model.states import Role
 from navigator.setup.files import PlannedFile, read_text, sealed
 from navigator.setup.install import SCRIPTS, SERVER_UNITS, Places
-from navigator.setup.profiles import FlagTable as Wanted
-from navigator.setup.profiles import ModelPair, ModelProfile, load_profile
+from navigator.setup.profiles import ModelPair, ModelProfile, WantedFlags, load_profile
 from navigator.setup.sglang_flags import FlagSource, FlagTable, require_sglang
 from navigator.swap.machine import HERE
 
@@ -277,7 +276,7 @@ def _environment(folder: Path) -> Environment:
     )
 
 
-_ALWAYS: Wanted = {
+_ALWAYS: WantedFlags = {
     "--host": "127.0.0.1",
     "--enable-metrics": True,
     "--enable-cache-report": True,
@@ -287,7 +286,7 @@ _ALWAYS: Wanted = {
     "--sleep-on-idle?": True,
 }
 
-_ASLEEP: Wanted = {"--enable-memory-saver": True, "--enable-weights-cpu-backup": True}
+_ASLEEP: WantedFlags = {"--enable-memory-saver": True, "--enable-weights-cpu-backup": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +316,7 @@ def server_command(
     Raises:
         MissingPart: this SGLang lacks a flag that the profile cannot do without.
     """
-    fixed: Wanted = {
+    fixed: WantedFlags = {
         "--model-path": server.model,
         "--served-model-name": server.model,
         "--port": str(server.port),
