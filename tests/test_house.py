@@ -225,7 +225,7 @@ BUDGETS = {
     "landing": 805,
     "exam": 1_457,
     "process": 670,
-    "sheet": 1_300,
+    "sheet": 1_295,
     "mcp": 320,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""

@@ -23,7 +23,7 @@ from navigator.model.models import Event, Proposal
 from navigator.model.states import TaskState
 from navigator.model.text import safe_data, safe_line
 from navigator.process.runner import running
-from navigator.sheet.marks import waiting_proposals
+from navigator.sheet.waiting import waiting
 
 log = logging.getLogger(__name__)
 
@@ -173,12 +173,14 @@ class OnEvents:
 
     def _batch(self, said: dict[str, Any], batch: str) -> dict[str, Any] | None:
         """None where nothing of the batch waits for the developer: all of it is revised first."""
-        found = [one for one in waiting_proposals(self._deps.reader) if one.batch == batch]
+        waits = waiting(self._deps.reader)
+        mine = [card.proposal for card in waits if card.with_you and card.batch == batch]
+        found = [self._deps.reader.proposal(identifier) for identifier in mine]
         if not found:
             return None
         return said | {
             "batch": batch,
-            "for_you": len(self._deps.reader.waiting_since()),
+            "for_you": len(waits),
             "waiting": [_proposal(one) | {"project": one.project} for one in found],
         }
 

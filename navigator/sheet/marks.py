@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from navigator.git.scope import fits
-from navigator.model.states import CheckOutcome, ProposalState, TaskState, Verdict
+from navigator.model.states import CheckOutcome, ProposalState, Verdict
 from navigator.model.text import read_words
 
 if TYPE_CHECKING:
@@ -269,13 +269,6 @@ def batch_choice(reader: Reader, confirmed: Collection[str] = (), *, unseen: boo
 
 
 # What is known beside a proposal: the others, and where its project's base is now
-
-
-def waiting_proposals(reader: Reader) -> list[Proposal]:
-    """Open proposals whose tasks wait for the developer, careful ones first, else the oldest."""
-    waiting = {task.id for task in reader.tasks({TaskState.AWAITING_APPROVAL})}
-    found = reader.proposals({ProposalState.OPEN})
-    return sorted((one for one in found if one.task_id in waiting), key=lambda one: not careful_paths(one))
 
 
 NEVER = "9999"

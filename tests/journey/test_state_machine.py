@@ -35,7 +35,7 @@ from navigator.model.states import (
     LandingState,
     TaskState,
 )
-from navigator.sheet.marks import waiting_proposals
+from navigator.sheet.waiting import waiting
 from navigator.store.writes.proposals import ProposalWrites
 from tests.journey.room import Bench, block
 from tests.journey.scripted_models import WRITER, approval, objection
@@ -140,10 +140,10 @@ class SessionMachine(RuleBasedStateMachine):
     @rule(data=st.data(), dies=st.sampled_from(["", "", "before", "after"]))
     def approve(self, data: st.DataObject, dies: str) -> None:
         """What waits, perhaps several at once."""
-        waiting = [proposal.id for proposal in waiting_proposals(self.world.reader)]
-        if not waiting:
+        open_ones = [card.proposal for card in waiting(self.world.reader) if card.with_you]
+        if not open_ones:
             return
-        chosen = data.draw(st.lists(st.sampled_from(waiting), min_size=1, unique=True))
+        chosen = data.draw(st.lists(st.sampled_from(open_ones), min_size=1, unique=True))
         with self.dying(dies):
             args = {"proposals": [{"id": one} for one in chosen]}
             self.stage(perform(self.world, "approve", args))

@@ -18,7 +18,6 @@ from navigator.mcp.tools import Tools
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Decision, Landing
 from navigator.model.states import DecisionKind, LandingState, TaskState, Verdict
-from navigator.sheet.marks import waiting_proposals
 from navigator.sheet.waiting import waiting
 from navigator.tui.deck_rows import together
 from navigator.tui.feed import Follower
@@ -87,7 +86,6 @@ def test_what_touches_careful_paths_comes_first_everywhere(bench: SplitBench) ->
     expected = [first, third, second]
     with bench.desk.reading() as store:
         assert [one.id for one in waiting(store)] == expected
-        assert [one.id for one in waiting_proposals(store)] == expected
         deck = Follower(store._connection).look()
         assert deck is not None and [card.proposal for card in deck.inbox] == expected
         for rows in (deck.inbox, deck.quickest):
