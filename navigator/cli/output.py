@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, is_dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -20,6 +20,9 @@ from navigator.model import patterns
 from navigator.model.errors import UsageError
 from navigator.model.text import duration as duration
 from navigator.model.text import safe_line, safe_text
+
+if TYPE_CHECKING:
+    from navigator.figures.page import Table
 
 T = TypeVar("T")
 
@@ -130,6 +133,42 @@ def table(
         return "  ".join(parts).rstrip()
 
     click.echo("\n".join([style(line(heads), bold=True), *map(line, body)]), err=err)
+
+
+_WIDTH = 80
+"""Cells of a sentence that answers a question."""
+
+
+def tables(found: Iterable[Table], missing: str) -> None:
+    """Print tables of statistics with their facts and notes; `missing` where none has anything to say."""
+    from navigator.figures.page import drawn
+
+    shown = drawn(found)
+    if not shown:
+        say(missing)
+    for one in shown:
+        if one.answer:
+            say(one.title, bold=True)
+            for line in textwrap.wrap(safe_line(one.answer), _WIDTH):
+                say(line)
+        if one.rows or not one.answer:
+            _rows(one)
+        if one.empty and not one.rows:
+            say(f"  {one.empty}")
+        about = (one.about,) if one.about else ()
+        for line in (*about, *(f"{name}: {text}" for name, text in one.facts), *one.notes):
+            prose(line, "  ")
+        say()
+
+
+def _rows(one: Table) -> None:
+    title = "" if one.answer else one.title.lower()
+    if one.columns or not one.rows:
+        names = [column.name for column in one.columns]
+        rows = [(row.label, *(row.cells or [""] * len(names)), row.note) for row in one.rows]
+        table(rows, title, *names, "")
+    else:
+        table([(row.label, f"{row.count:,}") for row in one.rows], title, "n")
 
 
 _NUMBER = patterns.compile(r"[-+−]?\d(?!\d{3}-).*|–|")

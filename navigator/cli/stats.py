@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import textwrap
-from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,7 +16,7 @@ from navigator.cli.command import AtLeast1, Commands, Day, ProjectNames, Value, 
 from navigator.engine import acting
 from navigator.engine.following import ConductorClient
 from navigator.engine.wire import NoConductor
-from navigator.figures.page import PageQuestion, Table, document, drawn, exported, since_utc
+from navigator.figures.page import PageQuestion, document, exported, since_utc
 from navigator.figures.pages import PAGES
 from navigator.figures.reviewer import comparison, exam_tables, read_backtest
 from navigator.model.errors import Conflict, UsageError
@@ -32,10 +30,6 @@ if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
     from navigator.engine.wire import Result
     from navigator.store.reads.reader import Reader
-
-_WIDTH = 80
-"""Cells of a sentence."""
-
 
 _Page = Annotated[str, Value("[PAGE]", type=click.Choice([page.name for page in PAGES]))]
 _Grouping = Annotated[str, Value(type=click.Choice(GROUPINGS))]
@@ -85,43 +79,7 @@ def stats(
         return
     if beside["rehearsal"]:
         output.say(SIMULATED, bold=True)
-    tell(found, page.missing)
-
-
-def tell(found: Iterable[Table], missing: str) -> None:
-    """Print a page's tables; `missing` where none has anything to say."""
-    tables = drawn(found)
-    if not tables:
-        output.say(missing)
-    for table in tables:
-        print_table(table)
-
-
-def print_table(table: Table) -> None:
-    """One table of a page, with its facts and notes."""
-    if table.answer:
-        output.say(table.title, bold=True)
-        for line in textwrap.wrap(safe_line(table.answer), _WIDTH):
-            output.say(line)
-    if table.rows or not table.answer:
-        _print_rows(table)
-    if table.empty and not table.rows:
-        output.say(f"  {table.empty}")
-    about = (table.about,) if table.about else ()
-    for line in (*about, *(f"{name}: {text}" for name, text in table.facts), *table.notes):
-        output.prose(line, "  ")
-    output.say()
-
-
-def _print_rows(table: Table) -> None:
-    title = "" if table.answer else table.title.lower()
-    if table.columns or not table.rows:
-        names = [column.name for column in table.columns]
-        rows = [(row.label, *(row.cells or [""] * len(names)), row.note) for row in table.rows]
-        heads = [title, *names, ""]
-    else:
-        heads, rows = [title, "n"], [(row.label, f"{row.count:,}") for row in table.rows]
-    output.table(rows, *heads)
+    output.tables(found, page.missing)
 
 
 @command()
@@ -193,7 +151,9 @@ def prepare(projects: ProjectNames = (), *, limit: AtLeast1 | None = None, synth
 
     made = prepared({"projects": projects, "limit": limit, "synthetic": synthetic})
     nothing = bool(made) and all(one.problem for one in made)
-    output.show({"projects": made}, lambda _: tell(map(prepared_table, made), _NO_PROJECTS), code=3 * nothing)
+    output.show(
+        {"projects": made}, lambda _: output.tables(map(prepared_table, made), _NO_PROJECTS), code=3 * nothing
+    )
 
 
 def prepared(document: dict[str, Any]) -> list[PreparedProject]:
@@ -247,7 +207,7 @@ def show() -> None:
         found = [brief(table) for table in exam_tables(store, PageQuestion())]
 
     def text(figures: dict[str, Any]) -> None:
-        tell(found, "No exam item answered yet. `navigator exam prepare` makes items.")
+        output.tables(found, "No exam item answered yet. `navigator exam prepare` makes items.")
         if any(figures["prepared"].values()):
             output.say("Items prepared: {faulty} faulty, {clean} clean.".format(**figures["prepared"]))
 
@@ -281,5 +241,5 @@ def backtest(
             item for item in store.exam_items() if item.source in PAST and (not ids or item.project_id in ids)
         ]
 
-    tables = [*map(traced_table, made), backtest_table(found, reviewer, len(items))]
-    output.show({"projects": made} | backtest_document(found, reviewer), lambda _: tell(tables, ""))
+    shown = [*map(traced_table, made), backtest_table(found, reviewer, len(items))]
+    output.show({"projects": made} | backtest_document(found, reviewer), lambda _: output.tables(shown, ""))

@@ -318,7 +318,6 @@ async def _measured(deps: Dependencies, round_trips: int) -> str:
 
 def _show_swaps(paths: StatePaths, newest: int, asked: int, ended: str) -> None:
     """The table of the swaps that were made, or its JSON."""
-    from navigator.cli.stats import print_table
     from navigator.figures.cost import swap_table
 
     with reading(paths) as store:
@@ -330,7 +329,7 @@ def _show_swaps(paths: StatePaths, newest: int, asked: int, ended: str) -> None:
     def text(_: object) -> None:
         if rehearsal:
             output.say(SIMULATED, bold=True)
-        print_table(found)
+        output.tables([found], "No swap was made.")
         output.say(f"Ended: {ended}. Loaded: {resident or 'nothing'}.")
 
     document = beside | {"resident": resident or None, "rehearsal": rehearsal} | found.data
