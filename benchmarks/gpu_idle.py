@@ -84,7 +84,7 @@ def run(scale: float, slow: float, *, ahead: bool) -> Session:
     ):
         state = Path(folder)
         (state / "config.toml").write_text(CONFIG, encoding="utf-8")
-        os.environ.update(NAVIGATOR_STATE=folder, NAVIGATORCONFIG=str(state / "config.toml"))
+        os.environ.update(NAVIGATOR_STATE=folder, NAVIGATOR_CONFIG=str(state / "config.toml"))
         prepare(StatePaths(state), projects=PROJECTS, tasks=TASKS)
         with (
             locked_dependencies(StatePaths(state), time_scale=scale) as deps,

@@ -390,7 +390,7 @@ def replay_http(folder: Path) -> tuple[float, int]:
 def _child(folder: Path, *words: str) -> dict[str, Any]:
     env = os.environ | {
         "NAVIGATOR_STATE": str(folder / "state"),
-        "NAVIGATORCONFIG": str(folder / "config.toml"),
+        "NAVIGATOR_CONFIG": str(folder / "config.toml"),
     }
     done = subprocess.run(
         [sys.executable, __file__, "--session", str(folder), *words],
@@ -423,7 +423,7 @@ def main() -> None:
         (folder / "state").mkdir(mode=0o700)
         (folder / "config.toml").write_text(CONFIG)
         os.environ["NAVIGATOR_STATE"] = str(folder / "state")
-        os.environ["NAVIGATORCONFIG"] = str(folder / "config.toml")
+        os.environ["NAVIGATOR_CONFIG"] = str(folder / "config.toml")
         paths = StatePaths(folder / "state").ensure()
         prepare(paths, projects=chosen.projects, tasks=chosen.tasks)
         with locked_dependencies(paths) as world:
