@@ -205,7 +205,7 @@ BUDGETS = {
     "actions": 1_900,
     "engine": 2_185,
     "tui": 6_815,
-    "cli": 3_285,
+    "cli": 3_280,
     "store": 2_730,
     "lab": 2_510,
     "sandbox": 2_175,
