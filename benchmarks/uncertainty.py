@@ -19,6 +19,7 @@ from navigator.actions.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths
 from navigator.engine.conductor import Conductor, RunOptions
+from navigator.figures.queries import entropy_ranks
 from navigator.figures.rates import Relation, relation
 from navigator.rehearsal.samples import sample_projects
 from tests.journey.support import make_repository
@@ -54,7 +55,7 @@ def rehearsed(folder: Path, *, telling: bool, tasks: int) -> tuple[Relation, ...
             await Conductor(deps, RunOptions(until="reviewed")).run()
 
         asyncio.run(session())
-        return tuple(map(relation, deps.reader.entropy_ranks()))
+        return tuple(map(relation, entropy_ranks(deps.reader)))
 
 
 def main() -> None:

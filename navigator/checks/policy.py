@@ -45,7 +45,7 @@ def is_git_folder(part: str) -> bool:
 
 def _name_problem(path: str) -> tuple[str, str] | None:
     """Why a path may not be written at all, as (rule, words), or None."""
-    if not path or path.startswith("/") or patterns.match(r"[A-Za-z]:", path):
+    if not path or path.startswith("/") or patterns.search(r"\A[A-Za-z]:", path):
         return "outside", "is not a path inside the project"
     if "\\" in path:
         return "outside", "has a backslash, which other systems read as a folder boundary"

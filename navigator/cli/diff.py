@@ -13,9 +13,9 @@ from navigator.git.private import PrivateRepo
 from navigator.model.diff import FileDiff, choices, what_happens
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.states import ProposalState, Role, Verdict
-from navigator.model.text import plural, read_words, safe_line
+from navigator.model.text import plural, safe_line
 from navigator.sandbox.names import check_words
-from navigator.sheet.marks import Kind, facts_of, marks
+from navigator.sheet.marks import Kind, facts_of, marks, read_words
 from navigator.sheet.waiting import tips
 from navigator.sheet.writing import (
     agent_words,

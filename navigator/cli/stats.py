@@ -18,13 +18,13 @@ from navigator.engine.following import ConductorClient
 from navigator.engine.wire import NoConductor
 from navigator.figures.page import PageQuestion, document, exported, since_utc
 from navigator.figures.pages import PAGES
+from navigator.figures.queries import GROUPINGS
 from navigator.figures.reviewer import comparison, exam_tables, read_backtest
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.records import PreparedProject
 from navigator.model.states import PAST
 from navigator.model.text import SIMULATED, safe_line
 from navigator.sheet.account import account, folded, lines
-from navigator.store.reads.statistics import GROUPINGS
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths

@@ -213,7 +213,6 @@ class Residency:
         if result.outcome == "done":
             result = await self._proved(origin, to, result, report)
         ended = time.monotonic()
-        filled = deps.cpu_work.between(began, ended)
         seconds = round(ended - began, 3)
         self._keep(
             origin,
@@ -226,8 +225,7 @@ class Residency:
             failure=result.failure,
             weight_bytes=read[0],
             warm_bytes=read[1],
-            filled_seconds=filled[0],
-            filled_with=filled[1],
+            filled_with=deps.cpu_work.between(began, ended),
         )
         log.info("swap to %s: %s in %.1f s %s", to.value, result.outcome, seconds, result.reason)
         await self.assumptions(live.resident)

@@ -26,7 +26,8 @@ from navigator.model import patterns
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Finding, Project, utc_now
-from navigator.model.records import Afterlife, LandedFinding
+from navigator.model.records import Afterlife
+from navigator.store.reads.outcomes import LandedFinding
 
 log = logging.getLogger(__name__)
 

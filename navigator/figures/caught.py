@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from navigator.figures.exam import Backtest, Case, caught_of
+from navigator.figures.exam import SIZES, Backtest, Case, caught_of
 from navigator.figures.intervals import Share
 from navigator.figures.page import SHARE_COLUMNS, Column, Row, Table, share_rows
 from navigator.figures.reviewer import backtest_words
 from navigator.model.diff import FileDiff
 from navigator.model.models import Finding
-from navigator.model.records import SIZES, ExamItem, PreparedProject
+from navigator.model.records import ExamItem, PreparedProject
 from navigator.model.states import PAST
 from navigator.model.text import duration, plural
 

@@ -4,18 +4,109 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import computed_field
 
 from navigator.figures.intervals import ANECDOTAL_BELOW, Durations
 from navigator.figures.page import Column, PageQuestion, Row, Table, dash, number, percent, sums
 from navigator.figures.swaps import swap_stats
-from navigator.model.models import Swap
-from navigator.model.records import CallTotals, SwapTotals, WorkTotals, Yield
+from navigator.model.models import Model, Swap
+from navigator.model.states import Role
 from navigator.store.reads.reader import Reader
 from navigator.store.schema import from_row, from_rows
 
 _COST_COLUMNS = Column("per accepted"), Column("total")
 _WORK = {"write": "writing", "review": "reviewing", "final": "final review", "exam": "exam"}
+
+
+Work = Literal["write", "review", "final", "exam"]
+
+
+class CallTotals(Model):
+    """Ended calls of one role and model.
+
+    Attributes:
+        failed: without a usable answer.
+        seconds: the calls' durations added up; `busy_seconds` the time in which at least one was under way.
+        newest: when the last one ended.
+        batch_calls: usable answers of the work a batch is made of (a change written, a review); `batch_tokens` the
+            tokens that all calls of that work wrote.
+    """
+
+    role: Role
+    model: str
+    calls: int
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    seconds: float = 0.0
+    busy_seconds: float = 0.0
+    newest: str = ""
+    batch_calls: int = 0
+    batch_tokens: int = 0
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Written per second of busy wall time, over all streams; None when no time passed."""
+        return self.completion_tokens / self.busy_seconds if self.busy_seconds else None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def stream_tokens_per_second(self) -> float | None:
+        """Written per second of call, waiting for the first token included: sum over sum, not a mean of rates."""
+        return self.completion_tokens / self.seconds if self.seconds else None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def streams(self) -> float | None:
+        """Calls under way at once, on average over the busy time."""
+        return self.seconds / self.busy_seconds if self.busy_seconds else None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def cached_share(self) -> float | None:
+        """Of the prompt tokens, what the server's cache had; None when there were none."""
+        return self.cached_tokens / self.prompt_tokens if self.prompt_tokens else None
+
+
+class WorkTotals(Model):
+    """Calls of one role for one kind of work.
+
+    Attributes:
+        seconds: durations of the calls added up: calls at the same time count each.
+        busy_seconds: those of them in which no other call of the same model ran that ended before.
+        lost: calls that a crash cut off; their tokens are unknown and not in the sums.
+    """
+
+    role: Role
+    work: Work
+    calls: int = 0
+    lost: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    seconds: float = 0.0
+    busy_seconds: float = 0.0
+
+
+class SwapTotals(Model):
+    """Swaps and loads: `n` measured ones, `failed` of them, and the seconds of all of these; `unmeasured` were made by others."""
+
+    n: int = 0
+    seconds: float = 0.0
+    failed: int = 0
+    unmeasured: int = 0
+
+
+class Yield(Model):
+    """What came out of the work: changes you approved (and did not undo), proposals, and reviews by the reviewer."""
+
+    accepted: int = 0
+    proposals: int = 0
+    reviews: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from navigator.figures.intervals import ANECDOTAL_BELOW, Z_95, Share, paired_difference, percentile, share
-from navigator.model.records import SIZES, ExamAnswer, ExamCount, ExamItem, ExamPair, VerdictCount
+from navigator.figures.rates import VerdictCount
+from navigator.model.models import Model
+from navigator.model.records import ExamAnswer, ExamItem
 from navigator.model.states import PAST, ExamSource, Verdict
 from navigator.model.text import plural
 
@@ -42,6 +44,47 @@ USEFUL = 0.4
 
 DRAWS = 2_000
 _SEED = 20_251
+
+
+class ExamPair(Model):
+    """Pairs of answers to one item of the exam under one version of the prompt, the second by `model`: both by it, asked again
+    or with precedents where the first had none; or the first by another model."""
+
+    model: str
+    prompt_version: str
+    faulty: bool
+    first: Verdict
+    second: Verdict
+    n: int = 1
+
+
+SIZES = {0: "<10", 10: "10–49", 50: "50–149", 150: "≥150"}
+"""Buckets of changed lines by their lower ends: published reviewers differ most between below 10 and above 150."""
+
+
+class ExamCount(Model):
+    """How many answers are alike, and what they cost together.
+
+    Attributes:
+        size: changed lines of the items, as the lower end of a bucket of `SIZES`.
+        placed: whether it is known where the fault is.
+        named: whether an anchored finding is there.
+        tokens: prompt and completion of these answers; `seconds` is how long the model took.
+        newest: when the last of them was stored.
+    """
+
+    model: str
+    prompt_version: str
+    source: ExamSource
+    faulty: bool
+    size: int = 0
+    placed: bool = False
+    verdict: Verdict
+    named: bool = False
+    n: int
+    tokens: int = 0
+    seconds: float = 0.0
+    newest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,20 +229,22 @@ def declared(page: str) -> Callable[[Reader, PageQuestion], Iterator[Table]]:
     return read
 
 
-def _summed(reader: Reader, sql: str, since: str) -> list[sqlite3.Row]:
-    return reader.summed(sql.format_map(_declarations()["parts"]), since)
+def summed(reader: Reader, sql: str, *values: object) -> list[sqlite3.Row]:
+    """The rows of a statistic, with the `[parts]` of `figures.toml` put in. `?1` is the first value, a time from which on."""
+    whole = sql.format_map(_declarations()["parts"])
+    return reader.summed(whole, *values if "?1" in whole else ())
 
 
 def sums(reader: Reader, name: str, since: str) -> list[sqlite3.Row]:
     """The rows of one of the `[sums]` of `figures.toml`."""
-    return _summed(reader, _declarations()["sums"][name], since)
+    return summed(reader, _declarations()["sums"][name], since)
 
 
 def counters(reader: Reader) -> Iterator[tuple[str, str, list[str], list[tuple[list[str], float]]]]:
     """The `[counters]` of `figures.toml`, over everything that was recorded: name, words and labels, and what was counted, each
     with the values of the labels."""
     for name, held in _declarations()["counters"].items():
-        found = _summed(reader, held["query"], "")
+        found = summed(reader, held["query"], "")
         counts = [(list(map(str, words)), float(n)) for *words, n in found]
         yield name, held["about"], held["labels"], counts
 
@@ -251,7 +253,7 @@ def _counts(reader: Reader, name: str, held: Mapping[str, Any], since: str) -> T
     """Counts, the largest first."""
     found = {
         str(label).replace("_", " "): n
-        for label, n in sorted(_summed(reader, held["counts"], since), key=lambda one: -one[1])
+        for label, n in sorted(summed(reader, held["counts"], since), key=lambda one: -one[1])
     }
     rows = tuple(Row(label, count=n) for label, n in found.items())
     return Table(held["title"], rows=rows, name=name, data=found)
@@ -266,7 +268,7 @@ def _shares(reader: Reader, name: str, held: Mapping[str, Any], since: str) -> T
     named = [sql for by, sql, _ in groups if by]
     grouped = f" GROUP BY {', '.join(map(str, range(1, len(named) + 1)))}" if named else ""
     # One scan for every way of grouping: its sums are those of the groups of all of them together.
-    found = _summed(reader, f"SELECT {', '.join([*named, *sums])} FROM {held['query']}{grouped}", since)
+    found = summed(reader, f"SELECT {', '.join([*named, *sums])} FROM {held['query']}{grouped}", since)
     rows: list[tuple[str, Share]] = []
     data: list[dict[str, Any]] = []
     for by, sql, label in groups:

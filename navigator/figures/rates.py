@@ -8,11 +8,48 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from navigator.figures.intervals import ANECDOTAL_BELOW, Z_95, wilson
-from navigator.model.records import EntropyRanks, VerdictCount, Versions
+from navigator.model.models import Model
 from navigator.model.states import Verdict
 
 UNIT = "first-round verdict"
 ALL = "all"
+
+
+class Versions(Model):
+    """What a first verdict depends on: who wrote the proposal and who reviewed it, by which prompts.
+
+    `model` and `prompt_version` are the reviewer's; `way` is how the writer worked (`Proposal.way`), `block_on` which
+    findings make a REVISE (`Review.block_on`).
+    """
+
+    writer_model: str = ""
+    writer_prompt: str = ""
+    way: str = "blocks"
+    model: str = ""
+    prompt_version: str = ""
+    block_on: str = "grounded"
+
+
+class VerdictCount(Versions):
+    """First verdicts on first proposals; `group` is the property they are grouped by."""
+
+    group: str = "all"
+    verdict: Verdict
+    stated_verdict: Verdict | None = None
+    self_review: bool = False
+    n: int = 1
+
+
+class EntropyRanks(Model):
+    """First verdicts on one writer's changes with a known entropy: how many, the ranks of those with REVISE added up (1 is the
+    lowest entropy; ties have their mean rank), and the entropies added up."""
+
+    model: str
+    revise: int
+    approve: int
+    revise_ranks: float
+    revise_sum: float
+    approve_sum: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,19 +31,19 @@ from navigator.figures.page import (
     percent,
     share_rows,
 )
+from navigator.figures.queries import GROUPINGS, exam_counts, exam_pairs, verdict_counts
 from navigator.figures.rates import RateRow, revise_rate
 from navigator.model.errors import NotFound, UsageError
 from navigator.model.models import Review
 from navigator.model.states import PAST, Role
 from navigator.model.text import plural
 from navigator.store.reads.reader import Reader
-from navigator.store.reads.statistics import GROUPINGS
 
 
 def scores(reader: Reader, since: str = "") -> tuple[ExamScore, ...]:
     """Every reviewer that was examined, from a UTC time on; see `exam_scores`."""
-    counts = reader.exam_counts(since)
-    return exam_scores(counts, reader.verdict_counts(since=since) if counts else ())
+    counts = exam_counts(reader, since)
+    return exam_scores(counts, verdict_counts(reader, since=since) if counts else ())
 
 
 def worth_of(found: Sequence[ExamScore], review: Review) -> str:
@@ -90,8 +90,8 @@ class Independence:
 
 def independence(reader: Reader, since: str = "") -> Independence:
     """What is known of it: from the project's own items, else from those that come with Navigator."""
-    own = reader.exam_pairs("models", since)
-    found = paired(own or reader.exam_pairs("synthetic", since))
+    own = exam_pairs(reader, "models", since)
+    found = paired(own or exam_pairs(reader, "synthetic", since))
     days: dict[str, float] = defaultdict(float)
     for swap in reader.swaps(SWAPS):
         days[swap.started[:10]] += swap.seconds
@@ -134,7 +134,7 @@ def exam_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     items = [item for item in reader.exam_items() if item.source not in PAST]
     faulty = sum(item.faulty for item in items)
     found = scores(reader, since)
-    pairs = reader.exam_pairs("precedents", since)
+    pairs = exam_pairs(reader, "precedents", since)
     changed = {
         (one.model, one.prompt_version): paired(mine)
         for one in found
@@ -278,9 +278,9 @@ def _rate_row(label: str, row: RateRow) -> Row:
 
 def rate_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     """The revise rate, and beside it that of changes that Navigator did not write."""
-    counts = reader.verdict_counts(question.by, question.since)
+    counts = verdict_counts(reader, question.by, question.since)
     whole, grouped = revise_rate(counts, whole=True), revise_rate(counts)
-    existing = revise_rate(reader.verdict_counts(since=question.since, existing=True), whole=True).rows
+    existing = revise_rate(verdict_counts(reader, since=question.since, existing=True), whole=True).rows
     left = ", ".join(f"{n:,} {why.replace('_', ' ')}" for why, n in sorted(whole.excluded.items()))
     yield Table(
         "REVISE RATE",
@@ -334,7 +334,7 @@ def comparison(reader: Reader, first: str, second: str, by: str = "", since: str
         raise UsageError(f"{first!r} is one group.", hint="Name two.")
     known: dict[str, None] = {}
     for name in (by,) if by else GROUPINGS:
-        groups = {row.group: row for row in revise_rate(reader.verdict_counts(name, since)).rows}
+        groups = {row.group: row for row in revise_rate(verdict_counts(reader, name, since)).rows}
         known |= dict.fromkeys(groups)
         if first in groups and second in groups:
             return _beside(name, groups[first], groups[second])

@@ -146,21 +146,14 @@ class CpuWork:
         """A swap begins: what ended before it fills nothing."""
         self._ended.clear()
 
-    def between(self, start: float, end: float) -> tuple[float, dict[str, float]]:
-        """Seconds from `start` to `end` (monotonic) in which any work ran, and the seconds of work by kind, added up."""
+    def between(self, start: float, end: float) -> dict[str, float]:
+        """Seconds of work from `start` to `end` (monotonic) by kind, added up."""
         running = [(kind, began, end) for kind, began in self._running.values()]
-        inside = sorted(
-            (max(start, began), min(end, done), kind)
-            for kind, began, done in (*self._ended, *running)
-            if began < end and done > start
-        )
         by_kind: dict[str, float] = {}
-        covered, reached = 0.0, start
-        for began, done, kind in inside:
-            by_kind[kind] = by_kind.get(kind, 0.0) + done - began
-            covered += max(0.0, done - max(began, reached))
-            reached = max(reached, done)
-        return covered, by_kind
+        for kind, began, done in (*self._ended, *running):
+            if began < end and done > start:
+                by_kind[kind] = by_kind.get(kind, 0.0) + min(end, done) - max(start, began)
+        return by_kind
 
     @asynccontextmanager
     async def room_for_check(self) -> AsyncIterator[None]:

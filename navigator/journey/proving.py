@@ -38,7 +38,7 @@ from navigator.sandbox.one_test import (
 )
 from navigator.sandbox.spec import SandboxSpec
 from navigator.sandbox.suite import prepare
-from navigator.store.reads.statistics import HeldTest
+from navigator.store.reads.outcomes import HeldTest
 
 if TYPE_CHECKING:
     from navigator.config.settings import Settings

@@ -34,7 +34,7 @@ from navigator.process.bounded import WorkerLost, run_bounded
 from navigator.sandbox.facts import read_test
 from navigator.sandbox.one_test import FileReading, NoRunner, OneCommand, one_command
 from navigator.sandbox.probe import probe
-from navigator.store.reads.statistics import HeldTest
+from navigator.store.reads.outcomes import HeldTest
 
 TEST_TOKENS = 1_500
 """max_tokens of a test: one file that asserts one thing."""

@@ -17,7 +17,8 @@ from navigator.git.reverts import LandedAs, Seen, look_for_reverts
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project, utc_now
-from navigator.model.records import Fate, LandedCommit
+from navigator.model.records import Fate
+from navigator.store.reads.outcomes import LandedCommit
 
 log = logging.getLogger(__name__)
 

@@ -366,9 +366,10 @@ def _why_advice(deps: Dependencies, review: Review) -> str:
     A later round has a prompt of its own; the reviewer is examined under that of the first.
     """
     from navigator.figures.exam import advice_words, exam_scores
+    from navigator.figures.queries import exam_counts
 
     examined = review.model, deps.prompts.get("review").version
-    counts = [row for row in deps.reader.exam_counts() if (row.model, row.prompt_version) == examined]
+    counts = [row for row in exam_counts(deps.reader) if (row.model, row.prompt_version) == examined]
     return next((advice_words(score) for score in exam_scores(counts) if score.no_better_than_chance), "")
 
 

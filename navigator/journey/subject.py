@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from navigator.git.private import PrivateRepo
     from navigator.journey.reviewing.prompt import Reading
     from navigator.store.reads.exam import Precedent
+    from navigator.store.reads.outcomes import HeldTest
     from navigator.store.reads.reader import Reader
-    from navigator.store.reads.statistics import HeldTest
 
 
 @dataclass(frozen=True)

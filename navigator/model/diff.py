@@ -86,13 +86,3 @@ def what_happens(file: FileDiff) -> str:
         case "D":
             return "an empty file is deleted"
     return f"mode {file.old_mode} becomes {file.new_mode}"
-
-
-def numbered(hunk: Hunk) -> str:
-    """A hunk as the reviewer sees it: new-file numbers in front, none before removed lines.
-
-    The form is `    42|+text`: six columns of number, a bar, the sign, the line.
-    """
-    return "\n".join(
-        f"{line.new if line.kind != '-' else '':>6}|{line.kind}{line.text}" for line in hunk.lines
-    )

@@ -45,12 +45,6 @@ class ConfigError(UsageError):
     code = "config"
 
 
-class IllegalTransition(NavigatorError):
-    """A state change that is not in the transition table: a bug, or two writers on one task."""
-
-    code = "transition"
-
-
 class NotFound(UsageError):
     """An id or a name that the store does not hold."""
 

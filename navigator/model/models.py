@@ -5,7 +5,6 @@ Times are UTC, ISO 8601, as strings made by `utc_now`; durations are seconds; to
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -34,7 +33,6 @@ from navigator.model.states import (
     TaskState,
     Verdict,
 )
-from navigator.model.text import read_words
 
 
 def utc_now() -> str:
@@ -42,13 +40,8 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def seconds_of(stamp: str) -> float:
-    """A stored moment in seconds of the wall clock."""
-    return datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
-
-
 def wall_seconds() -> float:
-    """Now by the wall clock, in seconds, as `seconds_of` gives stored moments."""
+    """Now by the wall clock, in seconds, as `TaskView.since` has stored moments."""
     return datetime.now(UTC).timestamp()
 
 
@@ -217,11 +210,6 @@ TESTS = "tests"
 """The name of the check that is the project's own test command."""
 
 
-def tests_outcome(checks: Iterable[CheckResult]) -> CheckOutcome | None:
-    """What the project's own tests said; None where they were not run yet."""
-    return next((check.outcome for check in checks if check.name == TESTS), None)
-
-
 class Baseline(Model):
     """What a project's own test command says of an unchanged tree.
 
@@ -343,34 +331,6 @@ class Review(Model):
     usage: Usage = Field(default_factory=Usage)
     at: str = ""
 
-    @property
-    def read_words(self) -> str:
-        """`read 5 of 7 hunks` where it left some out, else ""."""
-        return read_words(self.hunks, len(self.unread))
-
-    @property
-    def asked(self) -> int:
-        """How many findings a revision has to answer."""
-        return sum(finding.asked_for for finding in self.findings)
-
-    @property
-    def answered(self) -> tuple[int, int]:
-        """Findings of the round before that this reading calls met, and not met.
-
-        Where several parts of a large diff speak of the same finding, it is met if all of them say so.
-        """
-        met: dict[Any, bool] = {}
-        for entry in self.addressed:
-            number = entry.get("finding")
-            met[number] = met.get(number, True) and bool(entry.get("met"))
-        return sum(met.values()), len(met) - sum(met.values())
-
-    @property
-    def withdrawn(self) -> int:
-        """How many of those it calls met although the code that they are about is as it was."""
-        numbers = {entry.get("finding") for entry in self.addressed if entry.get("withdrawn")}
-        return len(numbers - {entry.get("finding") for entry in self.addressed if not entry.get("met")})
-
 
 class Decision(Model):
     """The developer's word on one proposal, and the tree it was about."""
@@ -473,10 +433,9 @@ class Swap(Model):
 
     `failure` is the class of what went wrong ("no_memory", "port_taken", "unit_failed", "timeout", "wrong_model" …).
     `weight_bytes` are the target's weight files and `warm_bytes` how much of them stood in the page cache when the swap
-    began; 0 and 0 where nobody looked. `made_by` is "outside" for a swap that was noticed, not made. `filled_seconds` of the
-    swap had work going on that needs no GPU, -1 where nobody looked; `filled_with` is the work in seconds, added up by its
-    kind. `seconds` are those between the last answer of one model and the first answer of the other, which the canary asks for
-    where it is on; `phases` are parts of them.
+    began; 0 and 0 where nobody looked. `made_by` is "outside" for a swap that was noticed, not made. `filled_with` is the work
+    meanwhile that needs no GPU, in seconds, added up by its kind. `seconds` are those between the last answer of one model and
+    the first answer of the other, which the canary asks for where it is on; `phases` are parts of them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
@@ -494,7 +453,6 @@ class Swap(Model):
     weight_bytes: int = 0
     warm_bytes: int = 0
     made_by: str = "navigator"
-    filled_seconds: float = -1.0
     filled_with: dict[str, float] = {}
 
 

@@ -137,11 +137,6 @@ def search(pattern: str, text: str, flags: int = 0) -> Match[str] | None:
     return _kept(pattern, flags).search(text)
 
 
-def match(pattern: str, text: str, flags: int = 0) -> Match[str] | None:
-    """`compile(pattern, flags).match(text)`."""
-    return _kept(pattern, flags).match(text)
-
-
 def fullmatch(pattern: str, text: str, flags: int = 0) -> Match[str] | None:
     """`compile(pattern, flags).fullmatch(text)`."""
     return _kept(pattern, flags).fullmatch(text)
@@ -155,11 +150,6 @@ def finditer(pattern: str, text: str, flags: int = 0) -> Iterator[Match[str]]:
 def findall(pattern: str, text: str, flags: int = 0) -> list[Any]:
     """`compile(pattern, flags).findall(text)`."""
     return _kept(pattern, flags).findall(text)
-
-
-def split(pattern: str, text: str, most: int = 0, flags: int = 0) -> list[str | Any]:
-    """`compile(pattern, flags).split(text, most)`."""
-    return _kept(pattern, flags).split(text, most)
 
 
 def sub(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, computed_field
+from pydantic import Field
 
 from navigator.model.ids import ProposalId, TaskId
 from navigator.model.models import Finding, Model, Usage
@@ -142,95 +142,6 @@ class JournalEntry(Model):
     outcome: str = ""
 
 
-# What statistics are made from: rows that agree in everything that matters, counted by the database.
-
-
-class Versions(Model):
-    """What a first verdict depends on: who wrote the proposal and who reviewed it, by which prompts.
-
-    `model` and `prompt_version` are the reviewer's; `way` is how the writer worked (`Proposal.way`), `block_on` which
-    findings make a REVISE (`Review.block_on`).
-    """
-
-    writer_model: str = ""
-    writer_prompt: str = ""
-    way: str = "blocks"
-    model: str = ""
-    prompt_version: str = ""
-    block_on: str = "grounded"
-
-
-class VerdictCount(Versions):
-    """First verdicts on first proposals; `group` is the property they are grouped by."""
-
-    group: str = "all"
-    verdict: Verdict
-    stated_verdict: Verdict | None = None
-    self_review: bool = False
-    n: int = 1
-
-
-class EntropyRanks(Model):
-    """First verdicts on one writer's changes with a known entropy: how many, the ranks of those with REVISE added up (1 is the
-    lowest entropy; ties have their mean rank), and the entropies added up."""
-
-    model: str
-    revise: int
-    approve: int
-    revise_ranks: float
-    revise_sum: float
-    approve_sum: float
-
-
-class CallTotals(Model):
-    """Ended calls of one role and model.
-
-    Attributes:
-        failed: without a usable answer.
-        seconds: the calls' durations added up; `busy_seconds` the time in which at least one was under way.
-        newest: when the last one ended.
-        batch_calls: usable answers of the work a batch is made of (a change written, a review); `batch_tokens` the
-            tokens that all calls of that work wrote.
-    """
-
-    role: Role
-    model: str
-    calls: int
-    failed: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    seconds: float = 0.0
-    busy_seconds: float = 0.0
-    newest: str = ""
-    batch_calls: int = 0
-    batch_tokens: int = 0
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def tokens_per_second(self) -> float | None:
-        """Written per second of busy wall time, over all streams; None when no time passed."""
-        return self.completion_tokens / self.busy_seconds if self.busy_seconds else None
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def stream_tokens_per_second(self) -> float | None:
-        """Written per second of call, waiting for the first token included: sum over sum, not a mean of rates."""
-        return self.completion_tokens / self.seconds if self.seconds else None
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def streams(self) -> float | None:
-        """Calls under way at once, on average over the busy time."""
-        return self.seconds / self.busy_seconds if self.busy_seconds else None
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def cached_share(self) -> float | None:
-        """Of the prompt tokens, what the server's cache had; None when there were none."""
-        return self.cached_tokens / self.prompt_tokens if self.prompt_tokens else None
-
-
 class JudgementCount(Model):
     """Findings that the developer judged, of one sort."""
 
@@ -242,19 +153,7 @@ class JudgementCount(Model):
     n: int = 1
 
 
-# What became of work, as the database counts it: exams, landed commits, findings; and what it took.
-
-
-class ExamPair(Model):
-    """Pairs of answers to one item of the exam under one version of the prompt, the second by `model`: both by it, asked again
-    or with precedents where the first had none; or the first by another model."""
-
-    model: str
-    prompt_version: str
-    faulty: bool
-    first: Verdict
-    second: Verdict
-    n: int = 1
+# What became of work: landed commits, and findings in them.
 
 
 class Fate(Model):
@@ -271,32 +170,6 @@ class Fate(Model):
     at: str = ""
 
 
-class LandedCommit(Model):
-    """A commit that landed and was not undone, with what is known of its fate.
-
-    `ref` is what it landed on and `landed` when; the rest as in `Fate`, "" before the first look.
-    """
-
-    proposal_id: ProposalId
-    commit: str
-    ref: str
-    landed: str
-    fate: str = ""
-    found_as: str = ""
-    at: str = ""
-
-
-class LandedFinding(Model):
-    """A finding that asked for a change and is in a commit: number `place` of a review; `landed` is when its proposal landed,
-    or the existing commit was reviewed."""
-
-    review_id: int
-    place: int
-    commit: str
-    landed: str
-    finding: Finding
-
-
 class Afterlife(Model):
     """What became of the line of a finding that landed unrepaired.
 
@@ -307,48 +180,6 @@ class Afterlife(Model):
     finding: int
     fate: Literal["fixed", "changed", "kept", "unknown"]
     at: str
-
-
-# What work took, as the database sums it up: calls by kind of work, swaps.
-
-Work = Literal["write", "review", "final", "exam"]
-
-
-class WorkTotals(Model):
-    """Calls of one role for one kind of work.
-
-    Attributes:
-        seconds: durations of the calls added up: calls at the same time count each.
-        busy_seconds: those of them in which no other call of the same model ran that ended before.
-        lost: calls that a crash cut off; their tokens are unknown and not in the sums.
-    """
-
-    role: Role
-    work: Work
-    calls: int = 0
-    lost: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    seconds: float = 0.0
-    busy_seconds: float = 0.0
-
-
-class SwapTotals(Model):
-    """Swaps and loads: `n` measured ones, `failed` of them, and the seconds of all of these; `unmeasured` were made by others."""
-
-    n: int = 0
-    seconds: float = 0.0
-    failed: int = 0
-    unmeasured: int = 0
-
-
-class Yield(Model):
-    """What came out of the work: changes you approved (and did not undo), proposals, and reviews by the reviewer."""
-
-    accepted: int = 0
-    proposals: int = 0
-    reviews: int = 0
 
 
 # The reviewer's exam: changes whose right verdict is known, and what the reviewer said of them.
@@ -464,32 +295,3 @@ class ExamAnswer(Model):
     model: str = ""
     usage: Usage = Field(default_factory=Usage)
     at: str
-
-
-SIZES = {0: "<10", 10: "10–49", 50: "50–149", 150: "≥150"}
-"""Buckets of changed lines by their lower ends: published reviewers differ most between below 10 and above 150."""
-
-
-class ExamCount(Model):
-    """How many answers are alike, and what they cost together.
-
-    Attributes:
-        size: changed lines of the items, as the lower end of a bucket of `SIZES`.
-        placed: whether it is known where the fault is.
-        named: whether an anchored finding is there.
-        tokens: prompt and completion of these answers; `seconds` is how long the model took.
-        newest: when the last of them was stored.
-    """
-
-    model: str
-    prompt_version: str
-    source: ExamSource
-    faulty: bool
-    size: int = 0
-    placed: bool = False
-    verdict: Verdict
-    named: bool = False
-    n: int
-    tokens: int = 0
-    seconds: float = 0.0
-    newest: str = ""

@@ -18,6 +18,7 @@ from typing import Any
 
 from navigator.model import patterns
 from navigator.model.json_text import table
+from navigator.model.text import in_data
 
 _PRIVATE_KEY = patterns.compile(
     r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|^PuTTY-User-Key-File-\d", patterns.MULTILINE
@@ -147,13 +148,7 @@ class Redactor:
 
     def data(self, value: Any) -> Any:
         """JSON data with every string in it redacted; names of fields stay."""
-        if isinstance(value, str):
-            return self(value)
-        if isinstance(value, dict):
-            return {key: self.data(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.data(item) for item in value]
-        return value
+        return in_data(value, self)
 
 
 _SHORTEST_VALUE = 5
@@ -255,6 +250,7 @@ _DIGIT, _LETTER = patterns.compile(r"[0-9]"), patterns.compile(r"[A-Za-z]")
 _EVERYDAY = patterns.compile(
     r"(?i)true|false|none|null|yes|no|on|off|localhost|production|development|v?\d+(?:\.\d+)*"
 )
+_ADDRESS = patterns.compile(r"(?i)[a-z][a-z0-9+.-]{0,20}://[^/\s:@]{0,80}:(?P<word>[^@\s]{4,200})@")
 _JSON_STRING = patterns.compile(r'"((?:[^"\\\n]|\\.)+)"')
 _LONGEST_SECRET = 4_000
 _LARGEST_FILE = 256 * 1024
@@ -276,11 +272,7 @@ def values_in(content: bytes) -> Iterator[str]:
         if _telling(value, named=_NAMES_A_SECRET.search(match["name"]) is not None):
             yield value
             # A password inside of an address is used without the rest of it, too.
-            address = patterns.match(
-                r"[a-z][a-z0-9+.-]{0,20}://[^/\s:@]{0,80}:(?P<word>[^@\s]{4,200})@",
-                value,
-                patterns.IGNORECASE,
-            )
+            address = _ADDRESS.match(value)
             if address is not None:
                 yield address["word"]
     for match in _JSON_STRING.finditer(text):

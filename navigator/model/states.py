@@ -1,7 +1,7 @@
 """States; `states.toml` is the one table of transitions between them, and of what a task waits for in each.
 
-The code obeys this table through `require_transition`; the database obeys it through triggers that
-`navigator.store.schema` generates from the same table.
+The code obeys this table through `require_transition` of `navigator.store.schema`; the database obeys it through triggers
+that are generated there from the same table.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
-from typing import Any
 
-from navigator.model.errors import IllegalTransition
 from navigator.model.json_text import table
 
 
@@ -277,20 +275,6 @@ PROPOSAL_TRANSITIONS: dict[ProposalState, frozenset[ProposalState]] = {
 
 RETRYABLE_TASK_STATES = frozenset({_T.REJECTED, _T.FAILED, _T.STALE, _T.CANCELLED, _T.UNDONE})
 CANCELLABLE_TASK_STATES = frozenset(s for s, to in TASK_TRANSITIONS.items() if _T.CANCELLED in to)
-
-
-def require_transition(
-    current: TaskState | ProposalState, target: TaskState | ProposalState, *, of: str
-) -> None:
-    """Raise `IllegalTransition` unless the table knows `current -> target`; `of` is the id of the task or proposal."""
-    known: dict[Any, frozenset[Any]] = (
-        TASK_TRANSITIONS if isinstance(current, TaskState) else PROPOSAL_TRANSITIONS
-    )
-    if target not in known[current]:
-        raise IllegalTransition(
-            f"{of} is {current.value}: it cannot become {target.value}.",
-            hint="`navigator task show` and `navigator proposals` say what happened to it.",
-        )
 
 
 class LookKind(StrEnum):

@@ -9,6 +9,7 @@ could carry hidden data and is made visible.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from navigator.model import patterns
@@ -53,12 +54,17 @@ def safe_line(text: str) -> str:
 
 def safe_data(value: Any) -> Any:
     """JSON data with `safe_text` applied to every string in it, names of fields included."""
+    return in_data(value, safe_text, safe_text)
+
+
+def in_data(value: Any, change: Callable[[str], str], name: Callable[[str], str] = lambda key: key) -> Any:
+    """JSON data with `change` applied to every string in it, and `name` to the names of fields."""
     if isinstance(value, str):
-        return safe_text(value)
+        return change(value)
     if isinstance(value, dict):
-        return {safe_text(key): safe_data(item) for key, item in value.items()}
+        return {name(key): in_data(item, change, name) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [safe_data(item) for item in value]
+        return [in_data(item, change, name) for item in value]
     return value
 
 
@@ -78,11 +84,6 @@ def cut_title(line: str, most: int = TITLE) -> str:
     cut = line[: most + 1]
     words = cut[: cut.rfind(" ")].rstrip(" ,;:–-") if " " in cut else ""
     return words if len(words) > most // 2 else line[:most].rstrip()
-
-
-def read_words(hunks: int, unread: int) -> str:
-    """`read 5 of 7 hunks` where a reading left some out, else ""."""
-    return f"read {hunks - unread} of {hunks} hunks" if unread else ""
 
 
 def plural(count: int, noun: str) -> str:

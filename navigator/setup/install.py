@@ -16,7 +16,7 @@ from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.states import Role
 from navigator.model.text import safe_line
 from navigator.setup.files import OTHERS, PlannedFile, action_for, read_text, remove_empty, state_of, write
-from navigator.swap.machine import HERE, Machine, There
+from navigator.setup.machine import HERE, Machine, There
 from navigator.swap.ssh import SshConnection
 
 Scope = Literal["user", "system"]

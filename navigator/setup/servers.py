@@ -192,6 +192,7 @@ SMALL_CONTEXT = 16_384
 """Tokens: with fewer, most changes and their surroundings do not fit."""
 
 _MOST_ANSWER = 5_000
+_BETWEEN = patterns.compile(r"[-_:/ ]")
 _SIZE = patterns.compile(r"(a?)(\d+(?:\.\d+)?)b", patterns.IGNORECASE)
 
 
@@ -249,7 +250,7 @@ def suggested_again(found: Sequence[Pick]) -> tuple[Pick, Pick]:
 
 
 def _sizes(model: str) -> list[tuple[str, str]]:
-    found = (_SIZE.fullmatch(part) for part in patterns.split(r"[-_:/ ]", model))
+    found = (_SIZE.fullmatch(part) for part in _BETWEEN.split(model))
     return [(match[1], match[2]) for match in found if match]
 
 

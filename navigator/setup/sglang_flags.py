@@ -17,7 +17,7 @@ from navigator.model import patterns
 from navigator.model.errors import MissingPart
 from navigator.model.json_text import read_json
 from navigator.model.text import safe_line
-from navigator.swap.machine import HERE, Machine
+from navigator.setup.machine import HERE, Machine
 
 _ASK_SECONDS = 180.0
 _VERSION_SECONDS = 30.0
@@ -68,7 +68,7 @@ class FlagSource:
 
 def version_key(version: str) -> tuple[int, ...]:
     """A version's leading numbers, for ordering: `0.5.23.post1` → (0, 5, 23)."""
-    match = patterns.match(r"\d+(?:\.\d+)*", version)
+    match = patterns.search(r"\A\d+(?:\.\d+)*", version)
     return tuple(map(int, match.group().split("."))) if match else ()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from navigator.config.settings import load_settings
-from navigator.lab.speculation.decide import Choice, card_names, decide
+from navigator.lab.speculation.decide import Choice, decide
 from navigator.lab.speculation.plan import Plan
 from navigator.lab.speculation.runs import Run
 from navigator.model import patterns
@@ -17,8 +17,9 @@ from navigator.model.json_text import read_json
 from navigator.model.states import Role
 from navigator.setup.files import PlannedFile, read_text, sealed, state_of
 from navigator.setup.install import carry_out, flags_of_unit, places_of, reload_systemd
+from navigator.setup.machine import HERE, Machine
 from navigator.setup.render import quoted
-from navigator.swap.machine import HERE, Machine
+from navigator.swap.gpu import card_names
 
 _NOTE = patterns.compile(r"# Speculation: (.*)\n")
 _STARTED = patterns.compile(r"^ExecStart=(?:.*\\\n)*.*$", patterns.MULTILINE)
@@ -89,7 +90,7 @@ def to_look_at(text: str, version: str, on: Machine = HERE) -> str:
     if found is None:
         return ""
     noted = read_json(found[1])
-    now = _facts(flags_of_unit(text).get("--model-path", ""), version, card_names(on), on)
+    now = _facts(flags_of_unit(text).get("--model-path", ""), version, card_names(on.run), on)
     changed = [name for name, value in now.items() if value and noted[name] and value != noted[name]]
     return ", ".join(f"{name}: {noted[name]} then, {now[name]} now" for name in changed)
 

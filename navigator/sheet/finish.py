@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from navigator.config.settings import Settings, SwapSettings
 from navigator.figures.cost import call_totals
 from navigator.figures.intervals import ANECDOTAL_BELOW, share
+from navigator.figures.queries import entropy_ranks, sent_back_above, verdict_counts
 from navigator.figures.rates import relation, revise_rate
 from navigator.figures.swaps import NEWEST, usual_swap
 from navigator.model.models import wall_seconds
@@ -97,7 +98,7 @@ def measured_figures(reader: Reader, swap: SwapSettings) -> tuple[Figures, tuple
                 found["single_speed"] = row.tokens_per_second
         if row.batch_calls:
             found[tokens] = row.batch_tokens / row.batch_calls
-    rate = next(iter(revise_rate(reader.verdict_counts()).rows), None)
+    rate = next(iter(revise_rate(verdict_counts(reader)).rows), None)
     if rate is not None and rate.rate is not None:
         found["revise_rate"] = rate.rate
         beside |= {"revise_n": rate.n, "revise_low": rate.low, "revise_high": rate.high}
@@ -121,11 +122,11 @@ MOST_LIFT = 3.0
 
 def measured_doubt(reader: Reader) -> Doubt | None:
     """What the mean entropy says of the verdict, for the writer with the most verdicts; None unless it is shown to tell."""
-    most = max(map(relation, reader.entropy_ranks()), key=lambda one: one.n, default=None)
+    most = max(map(relation, entropy_ranks(reader)), key=lambda one: one.n, default=None)
     if most is None or not most.related or most.revise_mean is None or most.approve_mean is None:
         return None
     bits = (most.revise_mean + most.approve_mean) / 2
-    above, revised = reader.sent_back_above(most.model, bits)
+    above, revised = sent_back_above(reader, most.model, bits)
     usual = most.revise / most.n
     lift = (revised + usual) / (above + 1) / usual  # drawn towards the average by one change
     return Doubt(bits, min(MOST_LIFT, max(1.0, lift)))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from navigator.git.scope import fits
 from navigator.model.states import CheckOutcome, ProposalState, Verdict
-from navigator.model.text import read_words
 
 if TYPE_CHECKING:
     from navigator.model.models import Proposal
@@ -91,6 +90,11 @@ def _gates(of: Card) -> Iterator[Mark]:
         yield Mark(
             Kind.FAILED, f"failed check: {name}", f"{name} failed", f"{name} failed", "bad", f"failed:{name}"
         )
+
+
+def read_words(hunks: int, unread: int) -> str:
+    """`read 5 of 7 hunks` where a reading left some out, else ""."""
+    return f"read {hunks - unread} of {hunks} hunks" if unread else ""
 
 
 def _readings(of: Card) -> Iterator[Mark]:

@@ -17,10 +17,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
-from navigator.model.errors import Conflict, IllegalTransition, NavigatorError
+from navigator.model.errors import Conflict, NavigatorError
 from navigator.store.errors import (
     DatabaseLocked,
     DiskFull,
+    IllegalTransition,
     NoDatabase,
     OtherSchema,
     OtherWorld,

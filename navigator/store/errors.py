@@ -13,6 +13,12 @@ class StoreError(NavigatorError):
     code = "store"
 
 
+class IllegalTransition(NavigatorError):
+    """A state change that is not in the transition table: a bug, or two writers on one task."""
+
+    code = "transition"
+
+
 class NoDatabase(StoreError):
     """Nothing is stored here yet."""
 

@@ -22,6 +22,7 @@ from navigator.model import states
 from navigator.model.ids import Lettered, number_of, proposal_id, task_id
 from navigator.model.json_text import read_json
 from navigator.model.states import PROPOSAL_TRANSITIONS, TASK_TRANSITIONS, ProposalState, TaskState
+from navigator.store.errors import IllegalTransition
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -32,7 +33,7 @@ APPLICATION_ID = 0x4E415631
 WORLD = "rehearsal"
 """The key in `meta` that says whether everything in the database is simulated; written when it is made, and never again."""
 
-SCHEMA_VERSION = 23
+SCHEMA_VERSION = 24
 """`PRAGMA user_version` of a database with these tables."""
 
 _S = TypeVar("_S", bound=StrEnum)
@@ -216,3 +217,17 @@ def packed(text: str) -> bytes:
 def unpacked(blob: bytes) -> str:
     """The text again."""
     return zlib.decompress(blob).decode("utf-8", "surrogatepass")
+
+
+def require_transition(
+    current: TaskState | ProposalState, target: TaskState | ProposalState, *, of: str
+) -> None:
+    """Raise `IllegalTransition` unless the table knows `current -> target`; `of` is the id of the task or proposal."""
+    known: dict[Any, frozenset[Any]] = (
+        TASK_TRANSITIONS if isinstance(current, TaskState) else PROPOSAL_TRANSITIONS
+    )
+    if target not in known[current]:
+        raise IllegalTransition(
+            f"{of} is {current.value}: it cannot become {target.value}.",
+            hint="`navigator task show` and `navigator proposals` say what happened to it.",
+        )

@@ -199,8 +199,7 @@ CREATE TABLE swaps (
     weight_bytes INTEGER NOT NULL DEFAULT 0 CHECK (weight_bytes >= 0),
     warm_bytes INTEGER NOT NULL DEFAULT 0 CHECK (warm_bytes >= 0),
     made_by TEXT NOT NULL DEFAULT 'navigator' CHECK (made_by IN ('navigator', 'outside')),
-    -- What ran while models were swapped; -1 where it is not known.
-    filled_seconds REAL NOT NULL DEFAULT -1,
+    -- What ran while models were swapped.
     filled_with TEXT NOT NULL DEFAULT '{}'
 ) STRICT;
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from navigator.model.text import safe_line
+from navigator.process.runner import Ended, attempt
 from navigator.swap.failures import until
-from navigator.swap.machine import HERE, Machine
 
 _STEADY = 4
 """Readings in a row that do not grow, after which the memory counts as free if the need is unknown."""
@@ -47,6 +48,9 @@ async def wait_for_memory(need: int, seconds: float) -> bool:
 
 # What nvidia-smi says about the cards.
 
+Runs = Callable[[Sequence[str], float], Ended | None]
+"""Runs a program on some machine; None if it cannot be started, or takes longer than these seconds."""
+
 _SECONDS = 10.0
 _FIELDS = "name,memory.total,memory.used,driver_version"
 
@@ -61,10 +65,15 @@ class Gpu:
     driver: str
 
 
-def cards(on: Machine = HERE) -> list[Gpu]:
+def cards(on: Runs = attempt) -> list[Gpu]:
     """The cards of a machine; [] without nvidia-smi, or when the driver does not answer."""
-    done = on.run(["nvidia-smi", f"--query-gpu={_FIELDS}", "--format=csv,noheader,nounits"], _SECONDS)
+    done = on(["nvidia-smi", f"--query-gpu={_FIELDS}", "--format=csv,noheader,nounits"], _SECONDS)
     return parse_cards(done.out.decode(errors="replace")) if done and done.code == 0 else []
+
+
+def card_names(on: Runs = attempt) -> str:
+    """The cards of a machine in words; "" without any."""
+    return ", ".join(card.name for card in cards(on))
 
 
 def parse_cards(listing: str) -> list[Gpu]:

@@ -344,7 +344,7 @@ def glossary() -> dict[str, str]:
         text = (resource_dir("docs") / "glossary.md").read_text(encoding="utf-8")
     except (MissingPart, OSError):
         return {}
-    sections = patterns.split(r"^## (.+)$", text, flags=patterns.MULTILINE)[1:]
+    sections = patterns.compile(r"^## (.+)$", patterns.MULTILINE).split(text)[1:]
     return {
         term.strip(): " ".join(body.split()) for term, body in zip(sections[::2], sections[1::2], strict=True)
     }

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.figures.cost import Cost
+from navigator.figures.cost import Cost, SwapTotals, WorkTotals, Yield
 from navigator.figures.exam import ExamScore
 from navigator.figures.pages import price, worth
-from navigator.model.records import SwapTotals, WorkTotals, Yield
 from navigator.model.states import Role
 from tests.figures.test_exam import answered, real, score
 

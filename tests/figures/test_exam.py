@@ -15,6 +15,8 @@ from navigator.figures.exam import (
     CANNOT_TELL,
     CHANCE,
     WORTH_IT,
+    ExamCount,
+    ExamPair,
     ExamScore,
     difference,
     exam_scores,
@@ -23,7 +25,7 @@ from navigator.figures.exam import (
     worth_words,
 )
 from navigator.figures.intervals import share
-from navigator.model.records import ExamCount, ExamPair, VerdictCount
+from navigator.figures.rates import VerdictCount
 from navigator.model.states import ExamSource, Verdict
 
 REVISE, APPROVE, UNREVIEWED = Verdict.REVISE, Verdict.APPROVE, Verdict.UNREVIEWED

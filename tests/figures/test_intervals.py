@@ -18,8 +18,7 @@ from navigator.figures.intervals import (
     summarise,
     wilson,
 )
-from navigator.figures.rates import revise_rate
-from navigator.model.records import VerdictCount
+from navigator.figures.rates import VerdictCount, revise_rate
 from navigator.model.states import Verdict
 
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.figures.rates import auc_interval, relation, revise_rate
-from navigator.model.records import EntropyRanks, VerdictCount
+from navigator.figures.rates import EntropyRanks, VerdictCount, auc_interval, relation, revise_rate
 from navigator.model.states import Verdict
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from navigator.figures.cost import CallTotals
 from navigator.figures.swaps import ResidencyCall, modelled_time, swap_stats, usual_swap
 from navigator.model.models import Swap, SwapPhase
-from navigator.model.records import CallTotals
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes
 from tests.records import swapped

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from navigator.actions.deciding import Pinned
 from navigator.actions.escalate import Escalate
 from navigator.cli.main import cli
+from navigator.figures.queries import verdict_counts
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.states import Escalation, TaskState, Verdict
 from tests.journey.room import Room, block, edit, text_of
@@ -55,7 +56,7 @@ def test_a_second_reading_stands_beside_the_first_and_decides_nothing(room: Room
     assert (proposal.first_review.verdict, proposal.review.verdict) == (Verdict.APPROVE, Verdict.REVISE)
     assert room.task("T1").escalated is Escalation.NONE
     assert len(local.written) == 1  # its REVISE sends nothing back
-    assert [row.verdict for row in room.read().verdict_counts()] == [Verdict.APPROVE]  # the first one counts
+    assert [row.verdict for row in verdict_counts(room.read())] == [Verdict.APPROVE]  # the first one counts
 
 
 def test_the_final_model_reads_what_was_shown_where_it_may(room: Room, cloud: Models) -> None:
@@ -155,7 +156,7 @@ def test_only_what_the_reviewer_is_done_with_is_sent(room: Room, models: Models,
     assert room.task(newest.task_id).state is TaskState.AWAITING_APPROVAL
     assert (len(models.read_by), len(always.read_by), len(models.written)) == (2, 1, 2)
     # The revise rate is the reviewer's.
-    assert [row.verdict for row in room.read().verdict_counts()] == [Verdict.REVISE]
+    assert [row.verdict for row in verdict_counts(room.read())] == [Verdict.REVISE]
     assert "return 2 * x" in text_of(always.read_by[0])
 
 

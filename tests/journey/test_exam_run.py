@@ -12,6 +12,7 @@ import pytest
 
 from navigator.exam.queue import ExamQueue, in_order
 from navigator.figures.cost import call_totals
+from navigator.figures.queries import verdict_counts
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import Conflict
 from navigator.model.models import utc_now
@@ -69,7 +70,7 @@ def test_items_are_asked_within_their_share_and_leave_no_trace_of_work(room: Roo
     assert len(reader.proposals()) == len(reader.tasks()) == 3
     totals = {row.role: row.calls for row in call_totals(reader)}
     assert totals[Role.REVIEWER] == 3
-    assert sum(count.n for count in reader.verdict_counts()) == 3
+    assert sum(count.n for count in verdict_counts(reader)) == 3
     assert not [event for event in reader.events(0) if event.kind == "review_unreadable"]
     for answer in given:
         item = reader.exam_item(answer.item_id)
@@ -190,7 +191,7 @@ def test_the_revise_of_a_reviewer_no_better_than_chance_is_advice(room: Room, of
     assert first.review is not None and len(first.review.findings) == 1
     assert (first.review.verdict, first.review.advice) == (Verdict.REVISE, advice)
     assert bool(later) is not bool(advice), "it is sent back unless it is advice"
-    assert sum(count.n for count in room.read().verdict_counts() if count.verdict is Verdict.REVISE) == 1
+    assert sum(count.n for count in verdict_counts(room.read()) if count.verdict is Verdict.REVISE) == 1
 
 
 def test_items_come_by_turns_in_an_order_that_the_seed_gives() -> None:

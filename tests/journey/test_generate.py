@@ -9,6 +9,7 @@ import pytest
 
 from navigator.actions.tasks import PutAway
 from navigator.figures.page import PageQuestion, declared, document
+from navigator.figures.queries import verdict_counts
 from navigator.figures.rates import revise_rate
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Suggestion
@@ -150,7 +151,7 @@ def test_what_is_routed_to_the_reviewer_is_written_and_revised_by_it_and_counts_
     assert second.usage.seconds > 0
     assert review_of(first).self_review and review_of(second).self_review
     assert not room.models.written
-    tables = revise_rate(room.read().verdict_counts())
+    tables = revise_rate(verdict_counts(room.read()))
     assert (tables.rows, tables.excluded) == ((), {"self_review": 1})
     room.decide("reject", second)
     counted = document(declared("outcomes")(room.read(), PageQuestion()))["decisions"]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from navigator.figures.queries import verdict_counts
 from navigator.git.hunks import ChoiceRefused
 from navigator.model.errors import Conflict
 from navigator.model.states import CheckOutcome, ProposalState, TaskState
@@ -60,7 +61,7 @@ def test_a_part_and_the_rest_are_proposals_that_went_through_the_gates(bench: Sp
     with bench.desk.reading() as store:
         (known,) = facts_of(store, [rest.id])
         assert store.call_counts() == asked, "no model was asked"
-        assert [row.n for row in store.verdict_counts()] == [1], "the whole was reviewed once"
+        assert [row.n for row in verdict_counts(store)] == [1], "the whole was reviewed once"
     words = f"part of {parent.id}, reviewed as a whole (REVISE there)"
     assert [mark.words for mark in marks(known)][:1] == [words]
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from navigator.figures.page import PageQuestion, declared, document
+from navigator.figures.queries import verdict_counts
 from navigator.figures.rates import revise_rate
 from navigator.journey.variants import variations
 from navigator.model.errors import UsageError
@@ -76,7 +77,7 @@ def test_three_are_written_and_read_in_one_residency_and_one_is_approved(room: R
     assert room.task(follower).after == (second,)
     assert not room.approve(proposals[first])["recorded"]
     # Only the first variant counts in the revise rate; each way is counted apart.
-    (row,) = revise_rate(room.read().verdict_counts(), whole=True).rows
+    (row,) = revise_rate(verdict_counts(room.read()), whole=True).rows
     assert (row.n, row.revise) == (1, 0)
     rows = document(declared("writing")(room.read(), PageQuestion()))["variants"]["rows"]
     ways = {row["variation"]: (row["chosen"]["k"], row["chosen"]["n"], row["approved"]["k"]) for row in rows}

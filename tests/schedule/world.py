@@ -20,9 +20,10 @@ from navigator.model.snapshot import (
     SwapTo,
     TaskView,
 )
-from navigator.model.states import Role, TaskState, require_transition
+from navigator.model.states import Role, TaskState
 from navigator.schedule.next_actions import next_actions
 from navigator.schedule.swap_rule import CHECKS_AT_ONCE, FILES_HELD_SECONDS
+from navigator.store.schema import require_transition
 
 S = TaskState
 

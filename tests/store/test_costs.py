@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from navigator.figures.cost import read_costs
+from navigator.figures.cost import SwapTotals, WorkTotals, Yield, read_costs
 from navigator.model.models import Decision, Landing, Review, Task, Usage
-from navigator.model.records import SwapTotals, WorkTotals, Yield
 from navigator.model.states import DecisionKind, LandingState, Role, Verdict
 from navigator.store.writes.writer import Store
 from tests.records import proposed, swapped

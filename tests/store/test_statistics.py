@@ -8,9 +8,10 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from navigator.figures.cost import call_totals
+from navigator.figures.cost import CallTotals, call_totals
+from navigator.figures.queries import verdict_counts
+from navigator.figures.rates import VerdictCount
 from navigator.model.models import Proposal, Review, Task, Usage
-from navigator.model.records import CallTotals, VerdictCount
 from navigator.model.states import Role, TaskState, Verdict
 from navigator.store.writes import ledger
 from navigator.store.writes.writer import Store
@@ -51,7 +52,7 @@ def test_only_the_first_review_of_a_first_proposal_counts(store: Store, task: Ta
         tx.add_review(third.id, APPROVE)
     another(store)
     another(store, REVISE, parent=first.id)
-    assert store.read.verdict_counts() == [
+    assert verdict_counts(store.read) == [
         VerdictCount(
             model="r",
             prompt_version="review@1",
@@ -83,9 +84,9 @@ def test_verdicts_are_counted_by_group(store: Store, task: Task) -> None:
     later = REVISE.model_copy(update={"at": "2026-11-16T00:00:00.000Z"})
     another(store, later, model="80B", prompt_version="generate@2", way="looking")
     for by, (two, one) in GROUPS.items():
-        found = store.read.verdict_counts(by)
+        found = verdict_counts(store.read, by)
         assert sorted((row.n, row.group) for row in found) == [(1, one), (2, two)], by
-        assert sum(row.n for row in store.read.verdict_counts(by, "2026-11-15T00:00:00.000Z")) == 2
+        assert sum(row.n for row in verdict_counts(store.read, by, "2026-11-15T00:00:00.000Z")) == 2
 
 
 def ended(store: Store, second: float, seconds: float, tokens: int = 10, **more: object) -> None:

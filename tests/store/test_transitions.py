@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from navigator.model.errors import IllegalTransition
 from navigator.model.models import Task
 from navigator.model.states import (
     PROPOSAL_TRANSITIONS,
@@ -19,6 +18,7 @@ from navigator.model.states import (
     ProposalState,
     TaskState,
 )
+from navigator.store.errors import IllegalTransition
 from navigator.store.writes.writer import Store
 from tests.records import proposed
 

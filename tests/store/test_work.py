@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from navigator.config.paths import StatePaths
-from navigator.model.errors import Conflict, IllegalTransition, UsageError
+from navigator.model.errors import Conflict, UsageError
 from navigator.model.models import (
     AppliedEdit,
     CheckResult,
@@ -33,6 +33,7 @@ from navigator.model.states import (
     TaskState,
     Verdict,
 )
+from navigator.store.errors import IllegalTransition
 from navigator.store.schema import DamagedRow
 from navigator.store.writes.writer import Store
 from tests.records import finding, proposed, reviews_of

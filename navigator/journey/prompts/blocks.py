@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from navigator.model.diff import FileDiff, Hunk, choices, numbered, what_happens
+from navigator.model.diff import FileDiff, Hunk, choices, what_happens
 from navigator.model.models import Finding
 
 KEY_LENGTH = 12
@@ -77,6 +77,16 @@ def file_title(file: FileDiff) -> str:
     return name + {"A": " (new file)", "D": " (deleted)"}.get(file.status[:1], "")
 
 
+def _numbered(hunk: Hunk) -> str:
+    """A hunk as the reviewer sees it: new-file numbers in front, none before removed lines.
+
+    The form is `    42|+text`: six columns of number, a bar, the sign, the line.
+    """
+    return "\n".join(
+        f"{line.new if line.kind != '-' else '':>6}|{line.kind}{line.text}" for line in hunk.lines
+    )
+
+
 def diff_text(files: Sequence[FileDiff]) -> str:
     """A diff as the reviewer sees it: `### path`, then each hunk under its label with new-file line numbers."""
     parts: list[str] = []
@@ -87,5 +97,5 @@ def diff_text(files: Sequence[FileDiff]) -> str:
         for hunk in file.hunks:
             parts.append(f"@@ {hunk.label} @@ {hunk.section}".rstrip())
             if hunk.lines:
-                parts.append(numbered(hunk))
+                parts.append(_numbered(hunk))
     return "\n".join(parts) + "\n"

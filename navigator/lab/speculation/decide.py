@@ -18,8 +18,6 @@ from navigator.figures.intervals import mean_interval
 from navigator.lab.speculation.runs import Run, by_start
 from navigator.lab.speculation.tables import findings
 from navigator.model.errors import MissingPart
-from navigator.swap.gpu import cards
-from navigator.swap.machine import HERE, Machine
 
 LEAST_BLOCKS = 5
 LEAST_GAIN = 0.03
@@ -196,8 +194,3 @@ def _no_sentence(arms: Sequence[Drafting]) -> str:
         if best.verdict == "do not use"
         else f"No method is shown to gain: {best.draft} with γ = {best.gamma} has {best.speedup - 1:+.1%} ({best.reason})."
     )
-
-
-def card_names(on: Machine = HERE) -> str:
-    """The cards of a machine; "" without any."""
-    return ", ".join(card.name for card in cards(on))

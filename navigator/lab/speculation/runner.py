@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.config.paths import write_private
 from navigator.lab.runs import Recorder, add_lines, whole_lines
-from navigator.lab.speculation.decide import card_names, decide
+from navigator.lab.speculation.decide import decide
 from navigator.lab.speculation.engines import ENGINES, Answer, Server
 from navigator.lab.speculation.plan import Engine, Plan, Start
 from navigator.lab.speculation.runs import read_runs
 from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.json_text import read_json
 from navigator.process.runner import Process, start
+from navigator.swap.gpu import card_names
 
 if TYPE_CHECKING:
     import httpx

@@ -11,15 +11,11 @@ from navigator.model.errors import NotFound
 from navigator.model.ids import number_of, proposal_id
 from navigator.model.json_text import read_json
 from navigator.model.models import CheckResult, Model
-from navigator.model.records import SIZES, ExamAnswer, ExamCount, ExamItem, ExamPair, ExamTrial
+from navigator.model.records import ExamAnswer, ExamItem, ExamTrial
 from navigator.model.states import Criterion
 from navigator.store.reads.queries import OWN_FAULT, Queries
 from navigator.store.schema import from_row
 
-_SIZE = "CASE " + " ".join(
-    f"WHEN i.changed_lines >= {least} THEN {least}" for least in sorted(SIZES, reverse=True)
-)
-_TOKENS = "coalesce(json_extract(a.usage, '$.{0}_tokens'), 0)"
 _RECENT = 5_000
 """Newest calls in which a residency's reviews are looked for: bounds a query that is made at every step."""
 
@@ -35,14 +31,6 @@ class ReviewerTokens:
     calls: int = 0
     exam: int = 0
     before: int = 0
-
-
-_COUNTS = (
-    "SELECT c.id FROM exam_answers c WHERE (c.item_id, c.role, c.model, c.prompt_version) = ({0}.item_id,"
-    " {0}.role, {0}.model, {0}.prompt_version) AND NOT EXISTS (SELECT 1 FROM json_each(c.precedents) j JOIN"
-    " precedents p ON p.id = j.value WHERE p.ended <> '') ORDER BY c.precedents = '[]', c.id DESC LIMIT 1"
-)
-"""Of the answers to an item the one that counts: with the precedents that hold now, if it was asked with any."""
 
 
 class ExamReads(Queries):
@@ -88,37 +76,6 @@ class ExamReads(Queries):
         columns = "id, item_id, verdict, precedents, role, model, at"
         rows = f"SELECT {columns} FROM exam_answers WHERE prompt_version = ? ORDER BY id"
         return self._models(ExamAnswer, rows, prompt_version)
-
-    def exam_counts(self, since: str = "") -> list[ExamCount]:
-        """Answers from a UTC time on, by model, version of the prompt, and all that they are scored by."""
-        return self._models(
-            ExamCount,
-            f"SELECT a.model, a.prompt_version, i.source, i.faulty, {_SIZE} ELSE 0 END AS size,"
-            " i.path <> '' AS placed, a.verdict, a.named, count(*) AS n, sum("
-            f"{_TOKENS.format('prompt')} + {_TOKENS.format('completion')}) AS tokens,"
-            " sum(coalesce(json_extract(a.usage, '$.seconds'), 0)) AS seconds, max(a.at) AS newest"
-            " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id WHERE a.at >= ?"
-            f" AND a.role = 'reviewer' AND a.id = ({_COUNTS.format('a')}) GROUP BY 1, 2, 3, 4, 5, 6, 7, 8",
-            since,
-        )
-
-    def exam_pairs(self, which: str, since: str = "") -> list[ExamPair]:
-        """Pairs of answers, the second from a UTC time on: "precedents" (without any, and with those that hold now) or "models"
-        (the writer's and the reviewer's), the last also on "synthetic" cases."""
-        counts = f"a.id = ({_COUNTS.format('a')})"
-        models = f"b.role = 'generator' AND b.id = ({_COUNTS.format('b')}) AND {counts}"
-        where = {
-            "precedents": f"a.precedents <> '[]' AND b.role = a.role AND b.model = a.model AND b.precedents = '[]' AND {counts}",
-            "models": f"i.source <> 'synthetic' AND {models}",
-            "synthetic": f"i.source = 'synthetic' AND {models}",
-        }[which]
-        rows = (
-            "SELECT a.model, a.prompt_version, i.faulty, b.verdict AS first, a.verdict AS second, count(*) AS n"
-            " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id JOIN exam_answers b ON b.item_id = i.id"
-            " AND b.prompt_version = a.prompt_version"
-            f" WHERE a.at >= ? AND a.role = 'reviewer' AND {where} GROUP BY 1, 2, 3, 4, 5"
-        )
-        return self._models(ExamPair, rows, since)
 
     def exam_failed_calls(self, item_id: int, prompt_version: str) -> int:
         """Calls for an item under a version of the prompt that ended without an answer for a reason of their own."""

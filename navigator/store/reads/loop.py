@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from navigator.model.errors import NotFound
 from navigator.model.ids import TaskId, number_of, task_id
 from navigator.model.json_text import read_json
-from navigator.model.models import Event, Model, Proposal, Review, Usage, seconds_of
+from navigator.model.models import Event, Model, Proposal, Review, Usage
 from navigator.model.records import AgentTurn
 from navigator.model.states import Complexity, Role, TaskKind, TaskState
+from navigator.store.reads.outcomes import ReproductionReads
 from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN, Queries
-from navigator.store.reads.statistics import ReproductionReads
 from navigator.store.schema import from_row, unpacked
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _task_view(row: tuple[Any, ...], writer: Role) -> TaskView:
         priority=priority,
         order=number,
         round=round,
-        since=seconds_of(updated),
+        since=datetime.fromisoformat(updated).timestamp(),
         files=frozenset(read_json(files)),
         kind=TaskKind(kind),
         writer=writer,

@@ -15,8 +15,8 @@ from navigator.model.states import SuggestionState, TaskState
 from navigator.store.reads.exam import ExamReads, Precedent, PrecedentReads
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import AgentReads, LoopReads
+from navigator.store.reads.outcomes import OutcomeReads, StatisticsReads
 from navigator.store.reads.queries import conditions, limited
-from navigator.store.reads.statistics import OutcomeReads, StatisticsReads
 from navigator.store.schema import decoded, from_row, tables, unpacked
 
 _TASKS = "SELECT t.*, p.name AS project FROM tasks t JOIN projects p ON p.id = t.project_id"

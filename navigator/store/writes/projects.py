@@ -15,9 +15,8 @@ from navigator.model.states import (
     SuggestionState,
     TaskKind,
     TaskState,
-    require_transition,
 )
-from navigator.store.schema import encoded
+from navigator.store.schema import encoded, require_transition
 from navigator.store.writes.core import TransactionCore
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from navigator.model.errors import Conflict, IllegalTransition, NotFound
+from navigator.model.errors import Conflict, NotFound
 from navigator.model.ids import number_of, proposal_id
 from navigator.model.models import (
     EXISTING,
+    TESTS,
     CheckResult,
     Decision,
     Finding,
@@ -17,7 +18,6 @@ from navigator.model.models import (
     Proposal,
     Reproduction,
     Review,
-    tests_outcome,
     utc_now,
 )
 from navigator.model.states import (
@@ -27,10 +27,10 @@ from navigator.model.states import (
     RevisedOutcome,
     Role,
     Verdict,
-    require_transition,
 )
+from navigator.store.errors import IllegalTransition
 from navigator.store.reads.exam import Precedent
-from navigator.store.schema import dumped, encoded
+from navigator.store.schema import dumped, encoded, require_transition
 from navigator.store.writes.core import TransactionCore
 
 
@@ -124,16 +124,12 @@ class ProposalWrites(TransactionCore):
             "SELECT 1 FROM reviews WHERE proposal_id = ? AND role = ? AND counted = 1",
             (row["id"], review.role.value),
         ).fetchone()
-        met, unmet = review.answered
         number = self._insert(
             "reviews",
             review,
             proposal_id=row["id"],
             counted=int(counted is None),
-            asked=review.asked,
-            met=met,
-            unmet=unmet,
-            withdrawn=review.withdrawn,
+            **_answer_columns(review),
             at=review.at or utc_now(),
         )
         said = {"verdict": review.verdict.value, "findings": len(review.findings)}
@@ -246,10 +242,28 @@ class ProposalWrites(TransactionCore):
         return self.read.proposal(identifier)
 
 
+def _answer_columns(review: Review) -> dict[str, int]:
+    """How many findings a revision has to answer (`asked`), and what the reading says of those of the round before.
+
+    Where several parts of a large diff speak of the same finding, it is met if all of them say so. `withdrawn` are those that
+    are met although the code that they are about is as it was.
+    """
+    met: dict[Any, bool] = {}
+    for entry in review.addressed:
+        number = entry.get("finding")
+        met[number] = met.get(number, True) and bool(entry.get("met"))
+    withdrawn = {entry.get("finding") for entry in review.addressed if entry.get("withdrawn")}
+    return {
+        "asked": sum(finding.asked_for for finding in review.findings),
+        "met": sum(met.values()),
+        "unmet": len(met) - sum(met.values()),
+        "withdrawn": sum(met[number] for number in withdrawn),
+    }
+
+
 def _tests(checks: Iterable[CheckResult]) -> str:
     """The column that statistics read in place of the JSON of all checks; "" where the tests were not run yet."""
-    outcome = tests_outcome(checks)
-    return outcome.value if outcome is not None else ""
+    return next((check.outcome.value for check in checks if check.name == TESTS), "")
 
 
 # Writing the tests that were to prove findings.

@@ -19,7 +19,7 @@ from navigator.model.states import (
     Verdict,
 )
 from navigator.model.text import plural, safe_line, safe_text
-from navigator.sheet.marks import Kind, head, marks
+from navigator.sheet.marks import Kind, head, marks, read_words
 from navigator.sheet.variants import standing_lines
 from navigator.sheet.writing import look_lines, looks_words
 from navigator.tui.deck_snapshot import short_model
@@ -207,8 +207,8 @@ def _review_lines(review: Review | None, worth: str = "") -> list[list[Piece]]:
     lines: list[list[Piece]] = []
     if review.verdict is Verdict.UNREVIEWED and review.summary:
         lines.append([("? unreviewed: ", "warn"), (_first_line(review.summary), "")])
-    if review.read_words:
-        lines.append([("! ", "warn"), (f"{review.read_words}; not {', '.join(review.unread)}", "")])
+    if said := read_words(review.hunks, len(review.unread)):
+        lines.append([("! ", "warn"), (f"{said}; not {', '.join(review.unread)}", "")])
     if review.advice:
         lines.append([("! advice: ", "warn"), (review.advice, "")])
     elif worth:

@@ -1,7 +1,4 @@
-"""Counts and sums for the statistics, made by the database: no row is loaded to be counted.
-
-Every method takes `since`, a UTC time as the store writes it ("" for all): only what happened from then on counts.
-"""
+"""Reading what became of findings and of landed commits, and the rows of the statistics."""
 
 from __future__ import annotations
 
@@ -10,105 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from navigator.model import models, records
-from navigator.model.ids import number_of, proposal_id
-from navigator.model.models import EXISTING, Finding, Reproduction
-from navigator.model.records import (
-    EntropyRanks,
-    LandedCommit,
-    LandedFinding,
-    VerdictCount,
-)
+from navigator.model.ids import ProposalId, number_of, proposal_id
+from navigator.model.models import Finding, Model, Reproduction
 from navigator.model.states import Judgement
 from navigator.store.reads.proposals import ProposalReads
 from navigator.store.reads.queries import Queries
 from navigator.store.schema import from_row
-
-_COLUMNS = {
-    "writer_model": "a.model",
-    "writer_prompt": "a.prompt_version",
-    "way": "a.way",
-    "model": "r.model",
-    "prompt_version": "r.prompt_version",
-    "block_on": "r.block_on",
-}
-_VERSIONS = ", ".join(f"{column} AS {name}" for name, column in _COLUMNS.items())
-
-_GROUPS = {
-    "": "'all'",
-    "kind": "t.kind",
-    "complexity": "t.complexity",
-    "project": "p.name",
-    "writer-model": "a.model",
-    "writer-prompt": "a.prompt_version",
-    "way": "a.way",
-    "reviewer-model": "r.model",
-    "reviewer-prompt": "r.prompt_version",
-    "block-on": "r.block_on",
-    "week": "date(r.at, 'weekday 0', '-6 days')",
-}
-"""Properties to group verdicts by, as SQL. A week is named by its Monday, in UTC."""
-
-GROUPINGS = tuple(name for name in _GROUPS if name)
-"""Those that a user chooses from."""
-
-VARIANT = "a.task_id IN (SELECT id FROM tasks WHERE variant_of IS NOT NULL AND variant > 1)"
-"""Whether a proposal is a further one for a task that is written several times: no verdict of its own, since all are of
-one task, and written in other ways than the settings say."""
-
-_EVERY_FIRST = (
-    " CROSS JOIN reviews r INDEXED BY reviews_proposal ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
-    f" WHERE NOT {VARIANT} AND a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND r.at >= ?"
-)
-_READ = "r.self_review = 0 AND r.verdict IN ('REVISE', 'APPROVE')"
-FIRST = f"{_EVERY_FIRST} AND a.way <> '{EXISTING}'"
-
-
-class VerdictReads(Queries):
-    """Counts over one connection."""
-
-    def verdict_counts(self, by: str = "", since: str = "", *, existing: bool = False) -> list[VerdictCount]:
-        """What the revise rate is counted from: each task's first proposal as it was first reviewed.
-
-        Args:
-            by: one of `GROUPINGS`, or "" for no grouping.
-            existing: the reviews of existing changes instead, which are never pooled with proposals.
-        """
-        tasks = " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
-        first = f"{_EVERY_FIRST} AND a.way {'=' if existing else '<>'} '{EXISTING}'"
-        return self._models(
-            VerdictCount,
-            f'SELECT {_GROUPS[by]} AS "group", {_VERSIONS}, r.verdict, r.stated_verdict, r.self_review, count(*) AS n'
-            f" FROM proposals a INDEXED BY proposals_task{tasks if by in ('kind', 'complexity', 'project') else ''}{first}"
-            " GROUP BY 8, 9, 6, 3, 10, 1, 2, 4, 5, 7",  # what differs most first: less to compare
-            since,
-        )
-
-    def entropy_ranks(self) -> list[EntropyRanks]:
-        """First verdicts against the mean entropy of the change, by writer; self-reviews are left out."""
-        return self._models(
-            EntropyRanks,
-            "SELECT model, sum(revise) AS revise, sum(1 - revise) AS approve,"
-            " total(revise * place) AS revise_ranks, total(revise * bits) AS revise_sum,"
-            " total((1 - revise) * bits) AS approve_sum FROM (SELECT *, rank() OVER (PARTITION BY model"
-            " ORDER BY bits) + (count(*) OVER (PARTITION BY model, bits) - 1) / 2.0 AS place FROM ("
-            f"SELECT a.model, a.entropy_mean AS bits, r.verdict = 'REVISE' AS revise"
-            f" FROM proposals a{FIRST} AND {_READ} AND a.entropy_mean IS NOT NULL)) GROUP BY 1",
-            "",
-        )
-
-    def sent_back_above(self, model: str, bits: float) -> tuple[int, int]:
-        """Of one writer's changes with a mean entropy above `bits`: first verdicts, and those with REVISE; as `entropy_ranks`."""
-        row = self._all(
-            f"SELECT count(*) AS n, total(r.verdict = 'REVISE') AS revise FROM proposals a{FIRST} AND {_READ}"
-            f" AND a.entropy_mean > ? AND a.model = ?",
-            "",
-            bits,
-            model,
-        )[0]
-        return int(row["n"]), int(row["revise"])
-
-
-# Reading the tests that were to prove findings.
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +65,41 @@ class ReproductionReads(ProposalReads):
         ]
 
 
-class StatisticsReads(VerdictReads):
+class StatisticsReads(Queries):
     """Counts over one connection."""
 
-    def summed(self, sql: str, since: str) -> list[sqlite3.Row]:
-        """The rows of a declared statistic, whose `?1` is `since`."""
-        return self._all(sql, *[since] * ("?1" in sql))
+    def summed(self, sql: str, *values: Any) -> list[sqlite3.Row]:
+        """The rows of a statistic, whose query is with the figures."""
+        return self._all(sql, *values)
 
 
 # What became of landed commits and of findings in them.
+
+
+class LandedCommit(Model):
+    """A commit that landed and was not undone, with what is known of its fate.
+
+    `ref` is what it landed on and `landed` when; the rest as in `Fate`, "" before the first look.
+    """
+
+    proposal_id: ProposalId
+    commit: str
+    ref: str
+    landed: str
+    fate: str = ""
+    found_as: str = ""
+    at: str = ""
+
+
+class LandedFinding(Model):
+    """A finding that asked for a change and is in a commit: number `place` of a review; `landed` is when its proposal landed,
+    or the existing commit was reviewed."""
+
+    review_id: int
+    place: int
+    commit: str
+    landed: str
+    finding: Finding
 
 
 class OutcomeReads(ReproductionReads):

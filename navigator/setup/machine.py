@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from navigator.config.paths import write_whole
 from navigator.model.errors import MissingPart
-from navigator.process.runner import MOST, Ended, run
+from navigator.process.runner import Ended, attempt
 
 if TYPE_CHECKING:
     from navigator.config.settings import Settings
@@ -26,8 +26,6 @@ _WRITE = (
     '&& chmod "$2" "$new" && sync "$new" && mv -f -- "$new" "$1"'
 )
 
-Ran = Ended
-
 
 class Machine:
     """This machine: where files are read and written, and programs run. `host` is as ssh knows it, "" for this one."""
@@ -41,13 +39,9 @@ class Machine:
         *,
         given: bytes = b"",
         variables: Mapping[str, str] | None = None,
-    ) -> Ran | None:
+    ) -> Ended | None:
         """Run a program to its end; None if it cannot be started, or takes longer than `seconds`."""
-        try:
-            done = run(words, seconds, given=given, most=MOST, env=os.environ | dict(variables or {}))
-        except OSError:
-            return None
-        return None if done.cut else done
+        return attempt(words, seconds, given=given, env=os.environ | dict(variables or {}))
 
     def read(self, path: Path) -> tuple[bytes, int] | None:
         """A file's content and mode; None if it is not there.
@@ -70,9 +64,7 @@ class Machine:
         Raises:
             OSError: it cannot be written.
         """
-        folder = path.parent
-        if not folder.is_dir():
-            folder.mkdir(parents=True, mode=folder_mode)
+        path.parent.mkdir(mode=folder_mode, parents=True, exist_ok=True)
         write_whole(path, content, mode)
 
     def remove(self, path: Path) -> None:
@@ -104,7 +96,7 @@ class There(Machine):
         *,
         given: bytes = b"",
         variables: Mapping[str, str] | None = None,
-    ) -> Ran | None:
+    ) -> Ended | None:
         """As for this machine; a program that is not there ends with 127."""
         try:
             done = self._connection.call(words, seconds, given=given, variables=variables)
@@ -145,10 +137,10 @@ class There(Machine):
             )
         return Path(lines[0]), Path(lines[1])
 
-    def _script(self, script: str, *words: str, given: bytes = b"") -> Ran | None:
+    def _script(self, script: str, *words: str, given: bytes = b"") -> Ended | None:
         return self.run(("bash", "-c", script, "navigator", *words), _FILE_SECONDS, given=given)
 
-    def _succeeds(self, path: Path, done: Ran | None) -> None:
+    def _succeeds(self, path: Path, done: Ended | None) -> None:
         if done is None or done.code:
             said = done.err.decode(errors="replace").strip().rpartition(":")[2].strip() if done else ""
             raise OSError(0, said or "no answer", f"{self.host}:{path}")
@@ -167,8 +159,5 @@ def servers_machine(settings: Settings) -> Iterator[Machine]:
     from navigator.swap.ssh import SshConnection
     from navigator.swap.strategies.systemd import forwards
 
-    connection = SshConnection(settings.swap.host, forwards(settings))
-    try:
+    with closing(SshConnection(settings.swap.host, forwards(settings))) as connection:
         yield There(connection)
-    finally:
-        connection.close()
