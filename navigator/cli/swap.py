@@ -46,9 +46,9 @@ def swap() -> None:
 @command(swap)
 def status() -> None:
     """Show which model is resident, the state of each server, and the GPU's memory."""
-    from navigator.setup.machine import servers_machine
+    from navigator.setup.elsewhere import servers_machine
     from navigator.swap import look_at_servers, make_strategy
-    from navigator.swap.gpu import cards
+    from navigator.swap.machine import cards
     from navigator.swap.ssh import ConnectionLost
 
     paths, settings, live = state_paths(), load_settings(), live_status()
@@ -64,7 +64,7 @@ def status() -> None:
     looks = look_at_servers(settings, paths)
     found_cards = []
     with suppress(ConnectionLost), servers_machine(settings) as machine:  # the servers' states say so
-        found_cards = cards(machine.run)
+        found_cards = cards(machine)
     document: dict[str, Any] = {
         **{key: now[key] for key in ("resident", "both_resident", "strategy")},
         "conductor": live is not None,

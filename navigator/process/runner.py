@@ -296,15 +296,6 @@ def run(
     return Ended(code, bytes(out.held[:most]), bytes(err.held[:KEPT]), cut)
 
 
-def attempt(argv: Sequence[str | Path], seconds: float, **how: Any) -> Ended | None:
-    """As `run`, with room for more output; None if it cannot be started, or does not end in time."""
-    try:
-        done = run(argv, seconds, most=MOST, **how)
-    except OSError:
-        return None
-    return None if done.cut else done
-
-
 async def running(
     argv: Sequence[str | Path],
     seconds: float,

@@ -14,14 +14,14 @@ from navigator.config.settings import ServerSettings, Settings
 from navigator.model.errors import NavigatorError
 from navigator.model.states import Role
 from navigator.model.text import plural
+from navigator.setup.elsewhere import There, servers_machine
 from navigator.setup.files import read_text, sealed, state_of
 from navigator.setup.install import open_to_others, places_of, program_of_unit, unit_state
-from navigator.setup.machine import HERE, Machine, There, servers_machine
 from navigator.setup.sglang_flags import FIXED, find_sglang, is_vulnerable
 from navigator.setup.speculation import to_look_at
 from navigator.swap import strategy_class
 from navigator.swap.base import ROLES, Check
-from navigator.swap.gpu import cards, is_local
+from navigator.swap.machine import HERE, Machine, cards, is_local
 from navigator.swap.ssh import ConnectionLost
 from navigator.swap.weights import model_folder, total_bytes, weight_files
 
@@ -73,7 +73,7 @@ def answer_item(look: ServerLook, *, swapped: bool) -> Check:
 def card_items(on: Machine = HERE) -> Iterator[Check]:
     """The GPUs, as nvidia-smi shows them."""
     name = "GPU there" if on.host else "GPU"
-    found = cards(on.run)
+    found = cards(on)
     for card in found:
         held = f"{card.used_mib} MiB of {card.total_mib} MiB in use, driver {card.driver}"
         yield Check(name, "ok", f"{card.name}, {held}")

@@ -14,7 +14,7 @@ from typing import Literal
 
 from navigator.model import patterns
 from navigator.model.errors import Conflict
-from navigator.setup.machine import HERE, Machine
+from navigator.swap.machine import HERE, Machine
 
 State = Literal["absent", "ours", "changed", "foreign"]
 """ours: the checksum fits. changed: it does not fit. foreign: there is none."""

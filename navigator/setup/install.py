@@ -15,8 +15,9 @@ from navigator.model import patterns
 from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.states import Role
 from navigator.model.text import safe_line
+from navigator.setup.elsewhere import There
 from navigator.setup.files import OTHERS, PlannedFile, action_for, read_text, remove_empty, state_of, write
-from navigator.setup.machine import HERE, Machine, There
+from navigator.swap.machine import HERE, Machine
 from navigator.swap.ssh import SshConnection
 
 Scope = Literal["user", "system"]

@@ -18,7 +18,7 @@ from navigator.config.settings import Settings
 from navigator.model.errors import UsageError
 from navigator.model.states import Role
 from navigator.setup.profiles import ModelProfile, Shape, load_profile, profile_names, shape_from_config
-from navigator.swap.gpu import cards
+from navigator.swap.machine import cards
 from navigator.swap.weights import model_folder, total_bytes, weight_files
 
 MIB = 1 << 20

@@ -15,9 +15,9 @@ from navigator.model.errors import ConfigError, MissingPart
 from navigator.model.states import Role
 from navigator.setup.files import PlannedFile, read_text, sealed
 from navigator.setup.install import SCRIPTS, SERVER_UNITS, Places
-from navigator.setup.machine import HERE
 from navigator.setup.profiles import ModelPair, ModelProfile, WantedFlags, load_profile
 from navigator.setup.sglang_flags import FlagSource, FlagTable, require_sglang
+from navigator.swap.machine import HERE
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -29,7 +29,7 @@ from navigator.model.errors import ConfigError, NavigatorError, UsageError
 from navigator.model.text import safe_line
 from navigator.setup.profiles import fitting, load_presets
 from navigator.swap import strategy_class
-from navigator.swap.gpu import cards
+from navigator.swap.machine import cards
 
 USUAL: tuple[tuple[int, str], ...] = (
     (11434, "Ollama"),

@@ -17,7 +17,7 @@ from navigator.model import patterns
 from navigator.model.errors import MissingPart
 from navigator.model.json_text import read_json
 from navigator.model.text import safe_line
-from navigator.setup.machine import HERE, Machine
+from navigator.swap.machine import HERE, Machine
 
 _ASK_SECONDS = 180.0
 _VERSION_SECONDS = 30.0

@@ -17,9 +17,8 @@ from navigator.model.json_text import read_json
 from navigator.model.states import Role
 from navigator.setup.files import PlannedFile, read_text, sealed, state_of
 from navigator.setup.install import carry_out, flags_of_unit, places_of, reload_systemd
-from navigator.setup.machine import HERE, Machine
 from navigator.setup.render import quoted
-from navigator.swap.gpu import card_names
+from navigator.swap.machine import HERE, Machine, card_names
 
 _NOTE = patterns.compile(r"# Speculation: (.*)\n")
 _STARTED = patterns.compile(r"^ExecStart=(?:.*\\\n)*.*$", patterns.MULTILINE)
@@ -90,7 +89,7 @@ def to_look_at(text: str, version: str, on: Machine = HERE) -> str:
     if found is None:
         return ""
     noted = read_json(found[1])
-    now = _facts(flags_of_unit(text).get("--model-path", ""), version, card_names(on.run), on)
+    now = _facts(flags_of_unit(text).get("--model-path", ""), version, card_names(on), on)
     changed = [name for name, value in now.items() if value and noted[name] and value != noted[name]]
     return ", ".join(f"{name}: {noted[name]} then, {now[name]} now" for name in changed)
 

@@ -19,7 +19,7 @@ from navigator.setup.doctor_servers import serving_items
 from navigator.setup.install import open_to_others
 from navigator.setup.sglang_flags import is_vulnerable
 from navigator.swap.base import Check
-from navigator.swap.gpu import Gpu, parse_cards
+from navigator.swap.machine import Gpu, parse_cards
 from tests.cli.boxes import Box, serving
 from tests.cli.conftest import Command
 

@@ -17,7 +17,7 @@ from navigator.model.states import Role
 from navigator.setup.profiles import BASIS, fitting, load_presets
 from navigator.setup.servers import FoundServer, find_servers, how_to_get_one, look, picks, suggested
 from navigator.swap import make_strategy, strategy_class
-from navigator.swap.gpu import Gpu
+from navigator.swap.machine import Gpu
 from tests.cli.boxes import Box, serving
 from tests.cli.conftest import Command
 from tests.journey.support import make_repository

@@ -18,9 +18,9 @@ from navigator.setup import doctor_servers, speculation
 from navigator.setup.doctor_servers import unit_items
 from navigator.setup.files import sealed, state_of
 from navigator.setup.install import flags_of_unit, user_places
-from navigator.setup.machine import HERE
 from navigator.setup.sglang_flags import Installed
 from navigator.setup.speculation import to_look_at, write_decision, write_launch
+from navigator.swap.machine import HERE
 from tests.lab.test_decide import measured
 from tests.lab.test_measure import plan_file
 

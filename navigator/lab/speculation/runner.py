@@ -28,7 +28,7 @@ from navigator.lab.speculation.runs import read_runs
 from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.json_text import read_json
 from navigator.process.runner import Process, start
-from navigator.swap.gpu import card_names
+from navigator.swap.machine import card_names
 
 if TYPE_CHECKING:
     import httpx

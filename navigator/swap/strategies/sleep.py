@@ -18,7 +18,7 @@ from navigator.model.errors import ConfigError, NavigatorError
 from navigator.model.states import Role
 from navigator.swap.base import OTHER, ROLES, PhaseLog, Report, Setup, Sighting, SwapResult, SwapStrategy
 from navigator.swap.failures import InFlight, SwapFailed, failure_of, until
-from navigator.swap.gpu import free_mib, is_local, wait_for_memory
+from navigator.swap.machine import free_mib, is_local, wait_for_memory
 from navigator.swap.sleepers import RELEASE_SECONDS, WAKE_SECONDS, Ledger, Sleeper, State, sleeper_for
 from navigator.swap.status import ServerLook
 from navigator.swap.status import State as LookState

@@ -1,16 +1,15 @@
-"""The machine that an installation is on: this one, or another one by ssh. Files and programs, nothing more."""
+"""Another machine that an installation is on, by ssh. Files and programs, nothing more."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from navigator.config.paths import write_whole
 from navigator.model.errors import MissingPart
-from navigator.process.runner import Ended, attempt
+from navigator.process.runner import Ended
+from navigator.swap.machine import HERE, Machine
 
 if TYPE_CHECKING:
     from navigator.config.settings import Settings
@@ -25,61 +24,6 @@ _WRITE = (
     '(umask "$3"; mkdir -p -- "${1%/*}") && umask 077 && new=$(mktemp "${1%/*}/.navigator.XXXXXX") && cat >"$new" '
     '&& chmod "$2" "$new" && sync "$new" && mv -f -- "$new" "$1"'
 )
-
-
-class Machine:
-    """This machine: where files are read and written, and programs run. `host` is as ssh knows it, "" for this one."""
-
-    host: str = ""
-
-    def run(
-        self,
-        words: Sequence[str],
-        seconds: float,
-        *,
-        given: bytes = b"",
-        variables: Mapping[str, str] | None = None,
-    ) -> Ended | None:
-        """Run a program to its end; None if it cannot be started, or takes longer than `seconds`."""
-        return attempt(words, seconds, given=given, env=os.environ | dict(variables or {}))
-
-    def read(self, path: Path) -> tuple[bytes, int] | None:
-        """A file's content and mode; None if it is not there.
-
-        Raises:
-            MissingPart: it is there and cannot be read.
-        """
-        try:
-            return path.read_bytes(), path.stat().st_mode & 0o777
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise MissingPart(
-                f"{path} cannot be read: {error.strerror}.", hint="Check its owner and mode, or use sudo."
-            ) from error
-
-    def write(self, path: Path, content: bytes, mode: int, folder_mode: int) -> None:
-        """Write a file whole or not at all; its folder is made with `folder_mode` if absent.
-
-        Raises:
-            OSError: it cannot be written.
-        """
-        path.parent.mkdir(mode=folder_mode, parents=True, exist_ok=True)
-        write_whole(path, content, mode)
-
-    def remove(self, path: Path) -> None:
-        """Remove a file, or a folder if it is empty.
-
-        Raises:
-            OSError: it cannot be removed.
-        """
-        if path.is_dir():
-            path.rmdir()
-        else:
-            path.unlink()
-
-
-HERE = Machine()
 
 
 class There(Machine):
