@@ -50,10 +50,10 @@ from navigator.context.looker import Looker
 from navigator.context.pack import pack
 from navigator.context.relevance import TaskTerms, rank_files, read_task
 from navigator.context.repomap import RepoMap
+from navigator.context.source import TreeSource
 from navigator.context.tokens import load_counter
 from navigator.git.facts import read_facts
 from navigator.git.private import PrivateRepo
-from navigator.git.source import TreeSource
 from navigator.journey.prompts.assemble import LOOKING_AIM
 from navigator.model.models import Project
 

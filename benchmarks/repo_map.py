@@ -27,11 +27,11 @@ from benchmarks.size import sized
 from navigator.context.build import build_context
 from navigator.context.files import TagCache
 from navigator.context.repomap import RepoMap
+from navigator.context.source import TreeSource
 from navigator.context.tags import READ_LIMIT
 from navigator.context.tokens import load_counter
 from navigator.git.facts import read_facts
 from navigator.git.private import PrivateRepo
-from navigator.git.source import TreeSource
 from navigator.model.models import Project
 
 TASK = "Fix the crash when the parser is given an empty list of options, and say so in the error's message"

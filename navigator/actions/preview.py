@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
-from navigator.git.source import TreeSource
+from navigator.context.source import TreeSource
 from navigator.journey.dependencies import Prompting
 from navigator.journey.prompts.assemble import prompt_for
 from navigator.journey.prompts.material import Material, new_base

@@ -45,6 +45,7 @@ class AddReview(Verb):
         return self
 
     async def perform(self, deps: Dependencies) -> Done:
+        from navigator.context.scope import is_secret
         from navigator.git.existing import WantedReview, find_changes
         from navigator.journey.existing import queue_changes
 
@@ -53,7 +54,7 @@ class AddReview(Verb):
         queued = await queue_changes(
             deps,
             project,
-            lambda private, facts: find_changes(private, facts, wanted, project.base),
+            lambda private, facts: find_changes(private, facts, wanted, is_secret, project.base),
         )
         if not queued.tasks:
             why = f"{queued.left_out[0][0]}: {queued.left_out[0][1]}" if queued.left_out else "only merges"

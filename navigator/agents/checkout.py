@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from navigator.agents.acp import AgentFailed
+from navigator.context.source import TreeSource
 from navigator.edits.overlay import MAX_RESULT
 from navigator.git.diffs import path_bytes, path_text
 from navigator.git.private import FileChange
 from navigator.git.runner import Git, Person, TreeEntry, person_environment
-from navigator.git.source import TreeSource
 from navigator.model.text import safe_line
 from navigator.process.guarded import FOLDER, NotPlain, holding, kind_of, read_with_mode, walk, write_file
 from navigator.sandbox.folders import remove, write_out

@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 
 from navigator.checks.change import confirm, content_items
+from navigator.context.scope import in_scope, is_secret
 from navigator.git.diffs import ABSENT, RawChange
 from navigator.git.runner import GitError
-from navigator.git.scope import in_scope, is_secret
 from navigator.model import patterns
 from navigator.model.json_text import table
 from navigator.model.models import PolicyItem, Project
@@ -110,13 +110,8 @@ def check_paths(
                 continue
             other = standing.get(_fold(prefix))
             if other is not None and other != prefix:
-                items.append(
-                    _refuse(
-                        "case_collision",
-                        path,
-                        f"differs from {safe_line(other)} only in letter case or Unicode normalisation",
-                    )
-                )
+                said = f"differs from {safe_line(other)} only in letter case or Unicode normalisation"
+                items.append(_refuse("case_collision", path, said))
                 break
             known.add(prefix)
             standing.setdefault(_fold(prefix), prefix)
@@ -160,11 +155,15 @@ def _special_file(path: str) -> tuple[str, str] | None:
     return None
 
 
+def _special_items(path: str) -> list[PolicyItem]:
+    """What the developer confirms of a path for what such a file is."""
+    reason = _special_file(path)
+    return [confirm(reason[0], path, reason[1])] if reason else []
+
+
 def check_new_file(path: str, base_paths: Collection[str]) -> list[PolicyItem]:
     """What the policy says of a new file by its name alone: refusals, and what makes it more than an ordinary file."""
-    items = list(check_paths([path], base_paths))
-    special = _special_file(path)
-    return items if special is None else [*items, confirm(special[0], path, special[1])]
+    return [*check_paths([path], base_paths), *_special_items(path)]
 
 
 def is_binary(content: bytes) -> bool:
@@ -199,11 +198,8 @@ def check_policy(
             continue
         items += _about(change, read_blob)
         if project is not None and not in_scope(change.path, project):
-            items.append(
-                confirm(
-                    "scope", change.path, "lies outside of the part of the repository the project is about"
-                )
-            )
+            said = "lies outside of the part of the repository the project is about"
+            items.append(confirm("scope", change.path, said))
     out = {item.path for item in items if item.action is _REFUSE}
     items += content_items(raw, read_blob, without=out)
     return tuple(sorted(items, key=lambda item: item.action is not _REFUSE))
@@ -233,7 +229,4 @@ def _about(change: RawChange, read_blob: Callable[[str], bytes]) -> list[PolicyI
     if new != ABSENT and (new == _EXECUTABLE) != (old == _EXECUTABLE):
         word = "becomes" if new == _EXECUTABLE else "is no longer"
         items.append(confirm("executable", path, f"{word} executable"))
-    special = _special_file(path)
-    if special is not None:
-        items.append(confirm(special[0], path, special[1]))
-    return items
+    return items + _special_items(path)

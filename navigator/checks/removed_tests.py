@@ -104,7 +104,7 @@ def _find_tests(path: str, text: str | None) -> Tests:
         return Tests()
     suffix = PurePosixPath(path).suffix.lower()
     if suffix in {".py", ".pyi"}:
-        return _python_tests(path, text) if is_test_file(path) else Tests()
+        return _python_tests(text) if is_test_file(path) else Tests()
     language = _rules().languages.get(suffix)
     if language is None or not (is_test_file(path) or suffix == ".rs"):
         return Tests()
@@ -118,7 +118,7 @@ _ASSERTS = patterns.compile(
 )
 
 
-def _python_tests(path: str, text: str) -> Tests:
+def _python_tests(text: str) -> Tests:
     python = _rules().languages[".py"]
     code = patterns.sub(r"(?m)^[ \t]*#.*$", "", text)  # strings stay, since few of them look like a call
     found = Tests(off=Counter(match[0].strip("( ") for match in python.off.finditer(code)))

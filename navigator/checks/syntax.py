@@ -17,8 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from xml.parsers import expat
 
-from navigator.context.faults import faults
-from navigator.context.tags import call_grammar, language_of
+from navigator.context.tags import PARSE_LIMIT, call_grammar, faults, language_of
 from navigator.model import patterns
 from navigator.model.json_text import TooDeep, read_json, read_toml, table
 from navigator.process.bounded import WorkerLost, run_bounded
@@ -281,14 +280,13 @@ class GrammarGate:
 
     def _faults(self, language: str, data: bytes) -> dict[str, Any] | None:
         """None: too large, or the process did not survive it, or others before it."""
-        if self._lost >= _MOST_LOST:
+        if self._lost >= _MOST_LOST or len(data) > PARSE_LIMIT:
             return None
         try:
-            found = call_grammar(faults, language, data)
+            return call_grammar(faults, language, data)
         except WorkerLost:
             self._lost += 1
             return None
-        return found if found.get("judged") else None
 
 
 def _fault_words(was: dict[str, Any], now: dict[str, Any], changed: tuple[int, int]) -> str:

@@ -10,6 +10,7 @@ the model nor the developer takes the part for the whole.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -26,9 +27,10 @@ from navigator.context.pack import (
 )
 from navigator.context.relevance import Ranking, TaskTerms, rank_files, read_task
 from navigator.context.repomap import RepoMap
-from navigator.git.source import TreeSource
+from navigator.context.source import TreeSource
+from navigator.context.tags import why_withheld
+from navigator.git.diffs import decode_lines
 from navigator.model.models import Project
-from navigator.model.secrets import secret_in
 
 CONVENTIONS_SHARE = 0.2
 TREE_SHARE = 0.1
@@ -38,7 +40,6 @@ NEARBY_SHARE = 0.08
 _LEFT_OUT_SHOWN = 50
 _NOT_FITTED_SHOWN = 10
 _MOST_RANKED = 150
-_LFS = b"version https://git-lfs.github.com/spec/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,20 +147,11 @@ def build_context(
     )
 
 
-def text_of(content: bytes) -> str | None:
-    """A file as a prompt shows it: UTF-8 or Latin-1, without byte order mark, LF line endings; None when
-    binary."""
-    if b"\0" in content:
-        return None
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
-    return text.replace("\r\n", "\n")
-
-
 def readable(source: TreeSource, path: str, most: int = MAX_FILE_BYTES) -> tuple[str | None, str]:
-    """The text of a path as a model may see it, or None and the reason why it is not shown; `most` is in bytes."""
+    """The text of a path as a model may see it, or None and the reason why it is not shown; `most` is in bytes.
+
+    A text is read as UTF-8 or Latin-1, without byte order mark, with LF line endings.
+    """
     if source.mode(path) is None:
         return None, "no such file in the base"
     reason = source.why_hidden(path) or ("not a plain file" if source.mode(path) == "040000" else "")
@@ -168,13 +160,9 @@ def readable(source: TreeSource, path: str, most: int = MAX_FILE_BYTES) -> tuple
     if source.size(path) > most:
         return None, f"{source.size(path)} bytes are too many"
     content = source.read(path) or b""
-    text = text_of(content)
-    if text is None:
-        return None, "not text"
-    if content.startswith(_LFS):
-        return None, "a pointer to a file in LFS"
-    secret = secret_in(content)
-    return (None, secret) if secret else (text, "")
+    if reason := why_withheld(content):
+        return None, reason
+    return decode_lines(content).removeprefix("\ufeff").replace("\r\n", "\n"), ""
 
 
 def _shared_context(repo: RepoMap, project: Project, budget: int, count: Count) -> Context:
@@ -252,11 +240,9 @@ def _relevant(
 
 def _hidden(repo: RepoMap) -> dict[str, int]:
     """How many files are never shown, by reason; what their content says is summed up without lines."""
-    counts = repo.source.hidden()
-    for file in repo.files:
-        if file.out:
-            reason = file.out.partition(" (line")[0]
-            counts[reason] = counts.get(reason, 0) + 1
+    source = repo.source
+    counts = Counter(reason for path in source.entries if (reason := source.why_hidden(path)))
+    counts.update(file.out.partition(" (line")[0] for file in repo.files if file.out)
     return dict(sorted(counts.items()))
 
 

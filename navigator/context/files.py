@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from navigator.context.source import TreeSource
 from navigator.context.tags import READ_LIMIT, VERSION, call_grammar, language_of, tags
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import TreeEntry
-from navigator.git.source import TreeSource
 from navigator.model.json_text import read_json
 from navigator.process.bounded import WorkerLost
 
@@ -47,7 +47,6 @@ class MapFile:
         path: from the project's root.
         size: bytes.
         language: the grammar's name, "" where there is none.
-        lines: how many; 0 where the content was not looked at.
         definitions: by line.
         refs: names that its code speaks of, with how often.
         terms: stems of all its words, with how often.
@@ -57,7 +56,6 @@ class MapFile:
     path: str
     size: int
     language: str = ""
-    lines: int = 0
     definitions: tuple[Definition, ...] = ()
     refs: Mapping[str, int] = field(default_factory=dict)
     terms: Mapping[str, int] = field(default_factory=dict)
@@ -135,7 +133,6 @@ def _file(path: str, size: int, tags: Mapping[str, Any] | None) -> MapFile:
         path,
         size,
         language=language_of(path),
-        lines=tags["lines"],
         definitions=tuple(Definition(*entry) for entry in tags["defs"]),
         refs=tags["refs"],
         terms=tags["terms"],
@@ -153,7 +150,6 @@ MOST_ROWS = 60_000
 """Blobs kept; those that were read first go first."""
 
 _WAIT_SECONDS = 2.0
-_ROWS_AT_ONCE = 500
 
 
 class TagCache:
@@ -161,26 +157,21 @@ class TagCache:
 
     Args:
         path: the file; made where there is none.
-        most_rows: how many blobs are kept.
     """
 
-    def __init__(self, path: Path, most_rows: int = MOST_ROWS) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._most = most_rows
 
     def get(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """What is known of these blobs."""
         found: dict[str, dict[str, Any]] = {}
-        wanted = list(dict.fromkeys(keys))
+        wanted = json.dumps(list(keys))
+        query = "SELECT key, tags FROM blobs WHERE version = ? AND key IN (SELECT value FROM json_each(?))"
 
         def read(connection: sqlite3.Connection) -> None:
-            for at in range(0, len(wanted), _ROWS_AT_ONCE):
-                some = wanted[at : at + _ROWS_AT_ONCE]
-                marks = ",".join("?" * len(some))
-                words = f"SELECT key, tags FROM blobs WHERE version = ? AND key IN ({marks})"
-                for key, packed in connection.execute(words, (VERSION, *some)):
-                    if (tags := _unpacked(packed)) is not None:
-                        found[key] = tags
+            for key, packed in connection.execute(query, (VERSION, wanted)):
+                if (tags := _unpacked(packed)) is not None:
+                    found[key] = tags
 
         self._use(read)
         return found
@@ -194,7 +185,7 @@ class TagCache:
             (count,) = connection.execute("SELECT count(*) FROM blobs").fetchone()
             oldest = "SELECT key FROM blobs ORDER BY version = ?, rowid LIMIT ?"
             connection.execute(
-                f"DELETE FROM blobs WHERE key IN ({oldest})", (VERSION, max(0, count - self._most))
+                f"DELETE FROM blobs WHERE key IN ({oldest})", (VERSION, max(0, count - MOST_ROWS))
             )
 
         self._use(write)

@@ -29,7 +29,7 @@ from navigator.context.looks import (
 from navigator.context.pack import MAX_FILE_BYTES, Count, lines_of, outline
 from navigator.context.relevance import GENERATED, rank_files, read_task
 from navigator.context.repomap import RepoMap
-from navigator.git.scope import fits
+from navigator.context.scope import fits
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
 from navigator.model.states import LookKind, LookOutcome

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from navigator.context.pack import Count, fitting
+from navigator.context.pack import Count, fitting, joined
 from navigator.model import patterns
 from navigator.model.states import LookKind, LookOutcome
 
@@ -300,13 +300,7 @@ class ShownSoFar:
 
     def add(self, path: str, first: int, last: int) -> None:
         """These lines of a file were shown."""
-        joined: list[Lines] = []
-        for a, b in sorted([*self.lines.get(path, ()), (first, last)]):
-            if joined and a <= joined[-1][1] + 1:
-                joined[-1] = (joined[-1][0], max(b, joined[-1][1]))
-            else:
-                joined.append((a, b))
-        self.lines[path] = joined
+        self.lines[path] = joined([*self.lines.get(path, ()), (first, last)])
 
     def has(self, path: str, first: int, last: int) -> bool:
         """Whether all of these lines were shown."""

@@ -146,7 +146,7 @@ def excerpt(
         spent += cost
         if budget - spent < 2 * _DELIMITERS or len(chosen) >= _MOST_PARTS:
             break
-    return [(first, "\n".join(lines[first - 1 : last]) + "\n") for first, last in _joined(chosen)]
+    return [(first, "\n".join(lines[first - 1 : last]) + "\n") for first, last in joined(chosen)]
 
 
 def _ranges(file: MapFile, length: int) -> list[tuple[int, int]]:
@@ -191,15 +191,15 @@ def _stems_of(lines: Iterable[str]) -> set[str]:
     return {stem for line in lines for word in WORD.findall(line) for stem in parts(word)}
 
 
-def _joined(chosen: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The ranges in order; those that touch become one."""
-    joined: list[tuple[int, int]] = []
-    for first, last in sorted(chosen):
-        if joined and first <= joined[-1][1] + 1:
-            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+def joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges of lines in order; those that touch become one."""
+    apart: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if apart and first <= apart[-1][1] + 1:
+            apart[-1] = (apart[-1][0], max(last, apart[-1][1]))
         else:
-            joined.append((first, last))
-    return joined
+            apart.append((first, last))
+    return apart
 
 
 def outline(files: Sequence[MapFile], budget: int, count: Count) -> tuple[str, int]:

@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import Any
 
 from navigator.context.files import MapFile, TagCache, read_files
+from navigator.context.source import TreeSource
 from navigator.context.tags import STOP, WORD, count_parts
 from navigator.git.diffs import path_text
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import GitError, read_log
-from navigator.git.source import TreeSource
 from navigator.model import patterns
 
 CACHE_NAME = "tags.sqlite"

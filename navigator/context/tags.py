@@ -1,6 +1,6 @@
-"""One file's part of the map: what it defines, whom it speaks of, which words it contains. Runs in a process of its own.
+"""One file by its grammar: what it defines, whom it speaks of, which words it contains, and where it does not parse.
 
-Nothing here reads a file: `files` hands the bytes to a worker process. Words of code and of tasks are cut into parts and brought
+Nothing here reads a file: who asks hands the bytes to a worker process. Words of code and of tasks are cut into parts and brought
 to a stem, so that `getUserNames` meets "user name".
 """
 
@@ -10,6 +10,7 @@ import importlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from navigator.model import patterns
@@ -18,7 +19,7 @@ from navigator.model.secrets import secret_in
 from navigator.process.bounded import WorkerLost, run_bounded
 
 if TYPE_CHECKING:
-    from tree_sitter import Parser, Query
+    from tree_sitter import Node, Parser, Query
 
 
 WORD = patterns.compile(r"[A-Za-z_][A-Za-z0-9_]{2,63}")
@@ -90,7 +91,7 @@ def count_parts(words: Iterable[tuple[str, int]]) -> dict[str, int]:
     return counts
 
 
-VERSION = 3
+VERSION = 4
 """Part of every cache key: what is extracted changed with it."""
 
 PARSE_LIMIT = 400_000
@@ -104,23 +105,25 @@ _MOST_WORDS = 4000
 _SIGNATURE = 160
 _WORD = patterns.compile(WORD.pattern.encode())
 _LFS = b"version https://git-lfs.github.com/spec/"
-_LOOKED_AT = 8_000
 _SECONDS = 2.0
 _BYTES_A_SECOND = 100_000
 
 Tags = dict[str, Any]
-"""As JSON: `lines`, `defs` [[name, first line, last line, signature]…] (1-based, inclusive), `refs` {name: times},
-`terms` {stem: times}, `parsed`."""
+"""As JSON: `defs` [[name, first line, last line, signature]…] (1-based, inclusive), `refs` {name: times},
+`terms` {stem: times}."""
 
 
 def tags(language: str, data: bytes) -> Tags:
     """The tags of one file, or `{"out": reason}` where it must not be shown."""
-    if b"\0" in data[:_LOOKED_AT]:
-        return {"out": "not text"}
-    if data.startswith(_LFS):
-        return {"out": "a pointer to a file in LFS"}
-    reason = secret_in(data)
+    reason = why_withheld(data)
     return {"out": reason} if reason else extract(language, data)
+
+
+def why_withheld(data: bytes) -> str:
+    """Why the content of a file may not be shown, in words; "" where it may."""
+    if b"\0" in data:
+        return "not text"
+    return "a pointer to a file in LFS" if data.startswith(_LFS) else secret_in(data)
 
 
 def call_grammar(
@@ -145,11 +148,9 @@ def extract(language: str, data: bytes) -> Tags:
     data = data[:READ_LIMIT]
     words = Counter(word.decode("ascii") for word in _WORD.findall(data))
     tags: Tags = {
-        "lines": data.count(b"\n") + (not data.endswith(b"\n")),
         "defs": [],
         "refs": {},
         "terms": count_parts(words.most_common(_MOST_WORDS)),
-        "parsed": False,
     }
     if language and len(data) <= PARSE_LIMIT:
         _read_symbols(language, data, tags)
@@ -176,7 +177,6 @@ def _read_symbols(language: str, data: bytes, tags: Tags) -> None:
             definitions[(first, name)] = [name, first + 1, last + 1, shown[:_SIGNATURE]]
     tags["defs"] = sorted(definitions.values(), key=lambda entry: (entry[1], -entry[2]))
     tags["refs"] = _references(data, quiet, {entry[0] for entry in tags["defs"]})
-    tags["parsed"] = True
 
 
 def _references(data: bytes, quiet: list[tuple[int, int]], defined: set[str]) -> dict[str, int]:
@@ -236,3 +236,122 @@ def language_of(path: str) -> str:
     """The name of the grammar for a path, "" where there is none."""
     name = path.rsplit("/", 1)[-1]
     return _BY_SUFFIX.get(name.rsplit(".", 1)[-1].lower(), "") if "." in name else ""
+
+
+# Where a grammar does not follow a file. Grammars are imperfect: macros of C and newer syntax are faults to them. A list says
+# something only beside the list of the same file before a change.
+
+_MOST_FAULTS = 200
+"""Faults of one file that are told; a file with more is none that its grammar reads."""
+
+_FAULT_SHOWN = 40
+
+
+def faults(language: str, data: bytes) -> dict[str, Any]:
+    """The outermost places that do not parse.
+
+    Returns:
+        As JSON: `faults` [[line, column, what, text of the line]…] in the order of the file, both numbers from 1, the
+        column in characters; `bracket` [line, column, what] or None: the first bracket without its other half.
+    """
+    lines = data.split(b"\n")
+    root = parser_of(language).parse(data).root_node
+    found = [
+        [*_position(node, lines), _fault_words(node, data), _line_text(lines, node.start_point[0])]
+        for node in islice(_broken(root) if root.has_error else (), _MOST_FAULTS)
+    ]
+    return {"faults": found, "bracket": first_odd(language, data)}
+
+
+def _broken(node: Node) -> Iterator[Node]:
+    """ERROR and MISSING nodes, none inside another; a tree that is one ERROR gives those inside it, if any."""
+    for child in node.children:
+        if child.is_missing or child.is_error:
+            yield child
+        elif child.has_error:
+            yield from _broken(child)
+    if node.parent is None and node.is_error:
+        yield node
+
+
+def _fault_words(node: Node, data: bytes) -> str:
+    if node.is_missing:
+        return f"{_kind_words(node.type)} is missing"
+    text = data[node.start_byte : node.end_byte].decode("utf-8", "replace").strip()
+    first = text.split("\n", 1)[0].rstrip()
+    return f"no syntax at {first[:_FAULT_SHOWN]!r}" if first else "no syntax"
+
+
+def _kind_words(kind: str) -> str:
+    return kind.replace("_", " ") if kind[:1].isalpha() and len(kind) > 2 else repr(kind)
+
+
+def _position(node: Node, lines: list[bytes]) -> tuple[int, int]:
+    row, column = node.start_point
+    before = lines[row][:column] if row < len(lines) else b""
+    return row + 1, len(before.decode("utf-8", "replace")) + 1
+
+
+def _line_text(lines: list[bytes], row: int) -> str:
+    return lines[row].decode("utf-8", "replace").strip()[:200] if row < len(lines) else ""
+
+
+# Brackets without their other half: a second witness beside a grammar's word. A grammar that lost its way says so at some
+# place; whether a bracket is missing is known better by counting. A count says something only where it came out even before.
+
+_CLOSES = {")": "(", "]": "[", "}": "{"}
+_BRANCHING = frozenset({"c", "cpp", "c_sharp"})
+_BRANCH = patterns.compile(rb"[ \t]*#[ \t]*(if|elif|else|endif)")
+_LONGEST_TOKEN = 2
+"""Bytes of a token that opens or closes: `${` and `#{` open what `}` closes."""
+
+
+def first_odd(language: str, data: bytes) -> list[Any] | None:
+    """The first bracket that closes nothing, or the innermost that is never closed.
+
+    Of the branches of `#if` only the first is read: they often open the same bracket twice.
+
+    Returns:
+        [line, column, what], both numbers from 1, or None: all have their other half.
+    """
+    data = _first_branches(data) if language in _BRANCHING else data
+    lines = data.split(b"\n")
+    opened: list[tuple[str, tuple[int, int]]] = []
+    for node in _leaves(parser_of(language).parse(data).root_node):
+        sign = node.type[-1:] if not node.is_missing and len(node.type) <= _LONGEST_TOKEN else ""
+        if sign in _CLOSES.values():
+            opened.append((sign, _position(node, lines)))
+        elif sign in _CLOSES and not opened:
+            return [*_position(node, lines), f"'{sign}' closes nothing"]
+        elif sign in _CLOSES:
+            other, place = opened.pop()
+            if other != _CLOSES[sign]:
+                said = f"'{sign}' is where '{other}' of line {place[0]} is still open"
+                return [*_position(node, lines), said]
+    return [*opened[-1][1], f"'{opened[-1][0]}' is never closed"] if opened else None
+
+
+def _leaves(node: Node) -> Iterator[Node]:
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        waiting += reversed(node.children)
+        if not node.children:
+            yield node
+
+
+def _first_branches(data: bytes) -> bytes:
+    """A file with only the first branch of each `#if`; the others, and the directives, are blank lines."""
+    left_out: list[bool] = []
+    kept = []
+    for line in data.split(b"\n"):
+        directive = _BRANCH.match(line)
+        word = directive[1] if directive else b""
+        if word == b"if":
+            left_out.append(False)
+        elif left_out and word == b"endif":
+            left_out.pop()
+        elif left_out and word:
+            left_out[-1] = True
+        kept.append(b"" if word or any(left_out) else line)
+    return b"\n".join(kept)

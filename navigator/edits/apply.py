@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
 from navigator.checks.syntax import GrammarGate
+from navigator.context.source import TreeSource
 from navigator.edits import refusals
 from navigator.edits.ladder import SearchMatch, locate, replacement
 from navigator.edits.overlay import MAX_RESULT, Entry, Overlay, TextFile, align
@@ -16,11 +16,11 @@ from navigator.edits.paths import (
     BlockRefused,
     EditProblem,
     doubtful_new_path,
+    listed,
     quote,
     unsafe_path,
 )
 from navigator.git.private import FileChange
-from navigator.git.source import TreeSource
 from navigator.model.models import AppliedEdit
 from navigator.model.states import Rung
 from navigator.model.text import plural
@@ -117,7 +117,7 @@ class _Application:
         elif block.kind is BlockKind.RENAME:
             self._rename(block, entry)
         elif block.kind is BlockKind.WHOLE:
-            self._whole(block, entry)
+            self._whole(block, entry, block.body, Rung.WHOLE_FILE)
         else:
             self._search(block, entry)
 
@@ -171,19 +171,19 @@ class _Application:
         self.edits.append(AppliedEdit(path=entry.path, rung=Rung.RENAME))
         self._set(there, text, block, Rung.RENAME)
 
-    def _whole(self, block: Block, entry: Entry) -> None:
-        old = entry.text
-        if old is None:
+    def _whole(self, block: Block, entry: Entry, content: Sequence[str], rung: Rung) -> None:
+        """Make `content` the whole file: a new one, or in place of what is there, whose mode and encoding stay."""
+        if entry.text is None:
             self._require_room(block.path)
-            old = TextFile()
-        if self._unseen(entry):
+        if rung is Rung.WHOLE_FILE and self._unseen(entry):
             raise BlockRefused("unseen")
-        refusals.refuse_fenced(block.path, block.body)
-        refusals.check_new_text(block, old, old.lines, block.body)
-        text = whole_text(old, block.body)
+        old = entry.text or TextFile()
+        refusals.refuse_fenced(block.path, content)
+        refusals.check_new_text(block, old, old.lines, content)
+        text = whole_text(old, content)
         if entry.text is not None and text.encode() == old.encode():
             raise BlockRefused("same_content")
-        self._set(entry, text, block, Rung.WHOLE_FILE)
+        self._set(entry, text, block, rung)
 
     def _unseen(self, entry: Entry) -> bool:
         """Whether the base has content there, or under the name it had before, that the model was not shown whole."""
@@ -198,8 +198,9 @@ class _Application:
         dividers = block.dividers()
         if len(dividers) > _MAX_DIVIDERS:
             raise BlockRefused("dividers", count=len(dividers))
-        if (entry.text is None or entry.text.blank) and not _has_words(block.body[: dividers[0]]):
-            self._create(block, entry, block.body[dividers[0] + 1 :])
+        empty = entry.text is None or not _has_words(entry.text.lines)
+        if empty and not _has_words(block.body[: dividers[0]]):
+            self._whole(block, entry, block.body[dividers[0] + 1 :], Rung.NEW_FILE)
             return
         text = self._require_file(entry)
         if (twin := self.done.get((block.path, block.body))) is not None:
@@ -208,26 +209,17 @@ class _Application:
         if search == replace:
             raise BlockRefused("same_text")
         if len(match.starts) > 1:
-            raise refusals.ambiguous(entry, match)
+            lines = listed([start + 1 for start in match.starts])
+            raise BlockRefused("ambiguous", lines=lines, counting=refusals.counting(entry))
         refusals.refuse_standing(entry, text.lines, match, search, replace)
         refusals.check_new_text(block, text, search, replace)
         pieces = replacement(text.lines, match, search, replace)
         if pieces is None:
-            raise refusals.indent_too_small(entry, match)
+            prefix = quote(match.shift.prefix if match.shift else "")
+            line = match.starts[0] + 1
+            raise BlockRefused("small_indent", line=line, prefix=prefix, counting=refusals.counting(entry))
         self._set(entry, text.splice(match.starts[0], len(search), pieces), block, match.rung)
         self.done[block.path, block.body] = block.number
-
-    def _create(self, block: Block, entry: Entry, content: Sequence[str]) -> None:
-        """An empty SEARCH: a new file, or the content of an empty one, whose mode and encoding stay."""
-        old = entry.text
-        if old is None:
-            self._require_room(block.path)
-        refusals.refuse_fenced(block.path, content)
-        refusals.check_new_text(block, old or TextFile(), (), content)
-        text = whole_text(old or TextFile(), content)
-        if old is not None and text.encode() == old.encode():
-            raise BlockRefused("same_content")
-        self._set(entry, text, block, Rung.NEW_FILE)
 
     def _resolve(
         self, block: Block, entry: Entry, text: TextFile, dividers: Sequence[int]
@@ -246,17 +238,14 @@ class _Application:
         if found:
             raise BlockRefused("which_divider", count=len(dividers))
         if not _has_words(parts[0][0]):
-            self._refuse_existing(entry, text, parts[0][1])
+            # An empty SEARCH, or one of blank lines, where the file has content.
+            if whole_text(text, parts[0][1]).encode() == text.encode():
+                raise BlockRefused("has_content")
+            raise BlockRefused("exists", lines=plural(len(text.lines), "line"))
         refusals.refuse_applied(entry, text.lines, parts)
         self.no_matches += 1
         brief = self.no_matches > _FULL_NO_MATCHES
         raise BlockRefused("no_match", said=refusals.no_match(entry, text.lines, parts[0][0], brief=brief))
-
-    def _refuse_existing(self, entry: Entry, text: TextFile, content: Sequence[str]) -> NoReturn:
-        """An empty SEARCH, or one of blank lines, where the file has content."""
-        if whole_text(text, content).encode() == text.encode():
-            raise BlockRefused("has_content")
-        raise BlockRefused("exists", lines=plural(len(text.lines), "line"))
 
     # The result ---------------------------------------------------------------------------------------------
 

@@ -9,17 +9,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
+from navigator.context.source import TreeSource
 from navigator.edits.paths import quote
-from navigator.git.source import TreeSource
 
 _MOST_STEPS = 10_000_000
 """Pairs of equal lines times lines, which `difflib` takes at worst; more would take seconds."""
 
 _BINARY_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-
-class BinaryContent(ValueError):
-    """The bytes are no text that line edits can be applied to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +52,10 @@ class TextFile:
     usual: str = "\n"
 
     @classmethod
-    def decode(cls, data: bytes) -> TextFile:
-        """Read bytes as UTF-8, with or without mark, else as Latin-1.
-
-        Raises:
-            BinaryContent: a NUL byte or a UTF-16 mark.
-        """
+    def decode(cls, data: bytes) -> TextFile | None:
+        """Read bytes as UTF-8, with or without mark, else as Latin-1; None of what is no text: a NUL byte or a UTF-16 mark."""
         if b"\0" in data or data.startswith(_BINARY_BOMS):
-            raise BinaryContent
+            return None
         bom = data.startswith(codecs.BOM_UTF8)
         body = data[len(codecs.BOM_UTF8) :] if bom else data
         codec = "utf-8"
@@ -82,11 +74,6 @@ class TextFile:
         """The bytes of the file."""
         text = "".join(line + end for line, end in zip(self.lines, self.ends, strict=True))
         return (codecs.BOM_UTF8 if self.bom else b"") + text.encode(self.codec)
-
-    @property
-    def blank(self) -> bool:
-        """Whether no line holds anything but whitespace."""
-        return not any(line.strip() for line in self.lines)
 
     def unwritable(self, lines: Sequence[str]) -> str:
         """The first character that the file's encoding cannot hold; "" where it holds all."""
@@ -257,15 +244,12 @@ class Overlay:
             return Entry(path, mode=mode, refusal="It is a submodule: another repository.")
         if mode == _FOLDER:
             return Entry(path, mode=mode, refusal="It is a folder.")
-        data = self._source.read(path)
-        if data is None:
-            return Entry(path)
+        data = self._source.read(path) or b""
         entry = Entry(path, base=data, mode=mode, origin=data)
         if len(data) > MAX_RESULT:
             entry.refusal = f"The file has {len(data)} bytes; files above {MAX_RESULT} are not edited."
             return entry
-        try:
-            entry.text = TextFile.decode(data)
-        except BinaryContent:
+        entry.text = TextFile.decode(data)
+        if entry.text is None:
             entry.refusal = "It is a binary file; only text is edited."
         return entry

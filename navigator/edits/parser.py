@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Literal
 
 from navigator.edits.paths import BlockRefused, EditProblem, clean_path_line, quote
 from navigator.model import patterns
 
 # The marker lines of edit blocks: which lines are markers, and which only look like them.
-
-MarkerLength = Literal[7, 9]
 
 
 class BlockKind(StrEnum):
@@ -23,13 +20,11 @@ class BlockKind(StrEnum):
     DELETE = "DELETE"
     RENAME = "RENAME"
 
+    @property
+    def closing(self) -> str:
+        """The word after the block's closer."""
+        return "REPLACE" if self is BlockKind.SEARCH else self.value
 
-CLOSING_WORD = {
-    BlockKind.SEARCH: "REPLACE",
-    BlockKind.WHOLE: "WHOLE",
-    BlockKind.DELETE: "DELETE",
-    BlockKind.RENAME: "RENAME",
-}
 
 _OPENER = patterns.compile(r"(<{7}|<{9}) (SEARCH|WHOLE|DELETE|RENAME)")
 _CLOSER = patterns.compile(r"(>{7}|>{9}) (SEARCH|REPLACE|WHOLE|DELETE|RENAME)")
@@ -91,7 +86,7 @@ def is_conflict(line: str) -> bool:
     return _CONFLICT.fullmatch(line) is not None
 
 
-def marker_length(texts: Iterable[str]) -> MarkerLength:
+def marker_length(texts: Iterable[str]) -> int:
     """How long markers must be so that nothing shown is taken for one.
 
     Args:
@@ -115,7 +110,6 @@ class Block:
         kind: the opener's word.
         path: the path line above it, cleaned, not yet checked.
         number: its place in the answer, from 1.
-        line: the answer's line on which it opens, from 1.
         marker: characters of its markers.
         body: the lines between opener and closer, without line endings.
         target: the new path of a RENAME.
@@ -124,7 +118,6 @@ class Block:
     kind: BlockKind
     path: str
     number: int
-    line: int
     marker: int
     body: tuple[str, ...] = ()
     target: str = ""
@@ -242,7 +235,7 @@ class _Parser:
             self._unclosed(end, path, kind, length)
             return self._leave(i, end)
         self._take(i, end + 1)
-        self._add(i, end, path, kind, length, closed_by=closing == (CLOSING_WORD[kind], length))
+        self._add(i, end, path, kind, length, closed_by=closing == (kind.closing, length))
         return end + 1
 
     def _until(self, start: int, *ends: Callable[[str], object]) -> int:
@@ -274,16 +267,16 @@ class _Parser:
         where = f"The next block begins (line {end + 1} of the answer)"
         if end == len(self.lines):
             where = "The answer ends"
-        closing = quote(f"{'>' * length} {CLOSING_WORD[kind]}")
+        closing = quote(f"{'>' * length} {kind.closing}")
         self._problem(path, BlockRefused("unclosed", where=where, closer=closing))
 
     def _add(self, i: int, end: int, path: str, kind: BlockKind, length: int, *, closed_by: bool) -> None:
         """Take a closed block in, or say what is wrong with it."""
         body = tuple(self.lines[i + 1 : end])
-        block = Block(kind, path, self.count, i + 1, length, body)
+        block = Block(kind, path, self.count, length, body)
         filled = [line for line in body if line.strip() and not is_fence(line)]
         if not closed_by:
-            closing = quote(f"{'>' * length} {CLOSING_WORD[kind]}")
+            closing = quote(f"{'>' * length} {kind.closing}")
             found = quote(self.lines[end])
             why = BlockRefused("other_closer", opener=kind.value, closer=closing, line=found)
         elif self.marker == 9 and length != 9:

@@ -75,7 +75,7 @@ MAX_MESSAGE = 2400
 MAX_PROBLEMS = 20
 """Problems reported for one answer: more would crowd the prompt of the repair."""
 
-_SHOWN_PATH = 200
+_SHOWN_PATH, _SHOWN_LINE, _QUOTED, _MOST_LISTED = 200, 200, 160, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +122,19 @@ def shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}[cut]"
 
 
-def quote(text: str, limit: int = 160) -> str:
+def quote(text: str) -> str:
     """`text` in double quotes on one line, with tabs and control characters spelled out."""
-    return safe_line(json.dumps(shorten(text, limit), ensure_ascii=False))
+    return safe_line(json.dumps(shorten(text, _QUOTED), ensure_ascii=False))
 
 
-def numbered_lines(lines: Sequence[str], first: int, *, limit: int = 200) -> str:
+def numbered_lines(lines: Sequence[str], first: int) -> str:
     """Lines of a file as they are, each with its 1-based number: `    42|text`."""
-    return "\n".join(f"{first + i:>6}|{shorten(line, limit)}" for i, line in enumerate(lines))
+    return "\n".join(f"{first + i:>6}|{shorten(line, _SHOWN_LINE)}" for i, line in enumerate(lines))
 
 
-def listed(numbers: Sequence[int], *, most: int = 8) -> str:
-    """`12, 88 and 90`; after `most` numbers, `and more`."""
-    words = [str(n) for n in numbers[:most]]
-    if len(numbers) > most:
+def listed(numbers: Sequence[int]) -> str:
+    """`12, 88 and 90`; after eight numbers, `and more`."""
+    words = [str(n) for n in numbers[:_MOST_LISTED]]
+    if len(numbers) > _MOST_LISTED:
         return f"{', '.join(words)} and more"
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

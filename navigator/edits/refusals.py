@@ -26,12 +26,6 @@ def _blocks(numbers: Sequence[int]) -> str:
     return f"{'block' if len(numbers) == 1 else 'blocks'} {listed(numbers)}"
 
 
-def ambiguous(entry: Entry, match: SearchMatch) -> BlockRefused:
-    """SEARCH occurs more than once: the line numbers."""
-    lines = listed([start + 1 for start in match.starts])
-    return BlockRefused("ambiguous", lines=lines, counting=counting(entry))
-
-
 def no_match(entry: Entry, lines: Sequence[str], search: Sequence[str], *, brief: bool) -> str:
     """SEARCH occurs nowhere: the closest lines verbatim, and the first difference.
 
@@ -55,13 +49,6 @@ def no_match(entry: Entry, lines: Sequence[str], search: Sequence[str], *, brief
     if entry.failed:
         text += f" {_blocks(entry.failed).capitalize()} for this file did not apply either; that may be why."
     return text + counting(entry)
-
-
-def indent_too_small(entry: Entry, match: SearchMatch) -> BlockRefused:
-    """SEARCH matches only with another indent, and REPLACE cannot be shifted by it."""
-    prefix = quote(match.shift.prefix if match.shift is not None else "")
-    line = match.starts[0] + 1
-    return BlockRefused("small_indent", line=line, prefix=prefix, counting=counting(entry))
 
 
 def unknown_path(path: str, known: Collection[str], *, gone: str = "", reason: str = "") -> str:
@@ -192,7 +179,7 @@ def check_new_text(block: Block, file: TextFile, old: Sequence[str], new: Sequen
     omitted = omission_in("\n".join(old), "\n".join(new))
     if omitted is not None:
         raise BlockRefused("omission", line=quote(omitted))
-    _refuse_unwritable(block, file, old, new)
+    _refuse_unwritable(file, old, new)
 
 
 def refuse_fenced(path: str, content: Sequence[str]) -> None:
@@ -273,7 +260,7 @@ def _stray_divider(block: Block, known: set[str], new: Sequence[str]) -> str | N
     return next((line for line in ends if is_divider(line, block.marker) and line not in known), None)
 
 
-def _refuse_unwritable(block: Block, file: TextFile, old: Sequence[str], new: Sequence[str]) -> None:
+def _refuse_unwritable(file: TextFile, old: Sequence[str], new: Sequence[str]) -> None:
     if any("\0" in line for line in new):
         raise BlockRefused("nul")
     known = set(old)

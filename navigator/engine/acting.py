@@ -115,9 +115,9 @@ def learn_secrets(
     Args:
         on_problem: called with a message for each project whose files cannot be read.
     """
+    from navigator.context.source import learn_withheld
     from navigator.git.facts import read_base
     from navigator.git.private import PrivateRepo
-    from navigator.git.source import learn_withheld
 
     for project in projects:
         try:
@@ -133,8 +133,8 @@ def learn_changes(redact: Redactor, paths: StatePaths, store: Reader, proposals:
     A branch under review can hold other secrets than the project's base. A project's private repository that is gone shows
     nothing that could leave, so `NavigatorError` passes through.
     """
+    from navigator.context.source import learn_withheld
     from navigator.git.private import PrivateRepo
-    from navigator.git.source import learn_withheld
 
     trees = dict.fromkeys(
         (one.project_id, tree) for one in proposals for tree in (one.base_commit, one.tree) if tree

@@ -21,7 +21,6 @@ from navigator.figures.page import counters
 from navigator.model.errors import MissingPart, NavigatorError
 from navigator.model.snapshot import SchedulerSnapshot
 from navigator.model.states import Role
-from navigator.schedule.swap_rule import role_of
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 
@@ -101,7 +100,7 @@ class MetricsServer:
         from prometheus_client.core import GaugeMetricFamily
 
         seen, now = self._looked_at(), time.monotonic()
-        waiting = {role: [task for task in seen.tasks if role_of(task) is role] for role in Role}
+        waiting = {role: [task for task in seen.tasks if task.standing.role is role] for role in Role}
         idle = {role: [task for task in tasks if task.id not in seen.busy] for role, tasks in waiting.items()}
         oldest = {role: min((task.since for task in tasks), default=now) for role, tasks in idle.items()}
         held = set(seen.capacity) - {Role.FINAL} if seen.both_resident else {seen.resident}

@@ -9,11 +9,11 @@ from functools import cached_property
 from pathlib import Path
 
 from navigator.checks.removed_tests import is_test_file
+from navigator.context.source import TreeSource
 from navigator.git.diffs import path_text
 from navigator.git.facts import RepoFacts
 from navigator.git.private import FileChange, PrivateRepo
 from navigator.git.runner import Git, GitError, LogEntry, Person, TreeEntry, person_environment, read_log
-from navigator.git.source import TreeSource
 from navigator.model import patterns
 from navigator.model.json_text import table
 from navigator.model.models import Project

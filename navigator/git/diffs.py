@@ -33,6 +33,11 @@ class RawChange:
     status: str
     path: str
 
+    def reversed(self) -> RawChange:
+        """The way back."""
+        status = {"A": "D", "D": "A"}.get(self.status, self.status)
+        return RawChange(self.new_mode, self.old_mode, self.new_sha, self.old_sha, status, self.path)
+
 
 @dataclass(frozen=True, slots=True)
 class TreeDiff:

@@ -6,7 +6,7 @@ commit says of itself is its author's word: it is filtered and bounded here, and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -84,11 +84,18 @@ class Listed:
     merges: int = 0
 
 
-def find_changes(private: PrivateRepo, facts: RepoFacts, wanted: WantedReview, base: str = "") -> Listed:
+def find_changes(
+    private: PrivateRepo,
+    facts: RepoFacts,
+    wanted: WantedReview,
+    withheld: Callable[[str], bool],
+    base: str = "",
+) -> Listed:
     """The changes that a name refers to. The caller pins them (`PrivateRepo.pin_bases`): the user may amend and rebase.
 
     Args:
         facts: of the user's repository, just read.
+        withheld: whether a path may hold secrets; untracked ones are left out.
         base: the project's base branch; a branch is compared with where it left that.
 
     Raises:
@@ -97,7 +104,7 @@ def find_changes(private: PrivateRepo, facts: RepoFacts, wanted: WantedReview, b
         GitError: the repository is damaged.
     """
     if wanted.worktree:
-        return Listed((_worktree(private, facts),))
+        return Listed((_worktree(private, facts, withheld),))
     if wanted.staged:
         return Listed((_staged(private, facts),))
     if wanted.branch:
@@ -246,20 +253,18 @@ def _staged(private: PrivateRepo, facts: RepoFacts) -> Existing:
     private.pin_base(facts.head_commit)
     tree = private.place(facts.head_commit, changes)
     head = private.git.commit(tree, facts.head_commit, "What is staged\n", MAKER)
-    return _uncommitted(private, facts.head_commit, head, "staged", [change.path for change in changes])
+    return _uncommitted(facts.head_commit, head, "staged", [change.path for change in changes])
 
 
-def _worktree(private: PrivateRepo, facts: RepoFacts) -> Existing:
+def _worktree(private: PrivateRepo, facts: RepoFacts, withheld: Callable[[str], bool]) -> Existing:
     """The checkout as it is, untracked files included, against HEAD; what is left out is said in the text."""
-    taken = take_snapshot(private, facts)
+    taken = take_snapshot(private, facts, withheld)
     if taken.commit == taken.head:
         raise NothingToReview(f"Nothing is uncommitted in {facts.path}.", hint="Review a commit or a range.")
-    return _uncommitted(private, taken.head, taken.commit, "worktree", taken.taken, taken.left_out)
+    return _uncommitted(taken.head, taken.commit, "worktree", taken.taken, taken.left_out)
 
 
-def _uncommitted(
-    private: PrivateRepo, base: str, head: str, name: str, paths: Sequence[str], left: Sequence[str] = ()
-) -> Existing:
+def _uncommitted(base: str, head: str, name: str, paths: Sequence[str], left: Sequence[str] = ()) -> Existing:
     count = "1 file" if len(paths) == 1 else f"{len(paths)} files"
     what = "Staged changes" if name == "staged" else "Uncommitted changes"
     text = f"{what} in {count}. No message says what they are for: judge what the code does."

@@ -7,8 +7,8 @@ through the runner.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -81,6 +81,7 @@ class RepoFacts:
         root_commit: the first commit of HEAD's first-parent line, which identifies the history wherever it
             is; "" in a shallow clone, where that commit is unknown.
         hooks: names of the hooks that a normal commit here might run. Navigator never runs them.
+        branches: each local branch with its commit.
         operation: "merge", "rebase", "cherry-pick", "revert" or "bisect" while one is under way, else "".
         checked_out: branches that some worktree has checked out or is rebasing.
         partial: a partial clone, which may lack blobs.
@@ -94,11 +95,10 @@ class RepoFacts:
     branch: str | None = None
     object_format: str = "sha1"
     root_commit: str = ""
-    bare: bool = True
     partial: bool = False
     operation: str = ""
     hooks: tuple[str, ...] = ()
-    branches: tuple[str, ...] = ()
+    branches: Mapping[str, str] = field(default_factory=dict)
     checked_out: frozenset[str] = frozenset()
 
     @property
@@ -354,18 +354,18 @@ def read_facts(path: Path | str) -> RepoFacts:
     object_format, head, ref = _read_head(git, places.path)
     shallow = (places.common_dir / "shallow").exists()
     root = "" if shallow else _root_commit(git.git_dir, git.outside, head)
-    listed = git.run("for-each-ref", "--format=%(refname)", "refs/heads/").stdout
+    listed = git.run("for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/heads/").stdout
+    tips = (os.fsdecode(line).partition(" ") for line in listed.splitlines())
     return replace(
         places,
         head_commit=head,
         branch=ref.removeprefix("refs/heads/") if ref.startswith("refs/heads/") else None,
         object_format=object_format,
         root_commit=root,
-        bare=places.work_tree is None,
         partial=_is_partial(places, git),
         operation=_operation(places.git_dir),
         hooks=_hooks(places),
-        branches=tuple(os.fsdecode(line).removeprefix("refs/heads/") for line in listed.splitlines()),
+        branches={name: tip for tip, _, name in tips},
         checked_out=checked_out_branches(places.common_dir, git),
     )
 
@@ -432,47 +432,3 @@ def _named_base(git: Git, path: Path, base: str) -> tuple[str, str]:
     raise NoCommit(
         f"{path} has no branch {base!r}.", hint="Set the project's base to one that `git branch` lists."
     )
-
-
-# Repositories found by looking at names alone, and whether a project holds a path
-
-MAX_DEPTH = 6
-"""Folders below the start at most: a home's projects are not deeper."""
-
-_PASSED_OVER = frozenset({"node_modules", "__pycache__", "site-packages", "venv", "target", "dist", "build"})
-
-
-def find_repositories(folder: Path, *, max_depth: int = MAX_DEPTH) -> list[Path]:
-    """Top folders of the checkouts and bare repositories under `folder`, resolved and in order of their names.
-
-    A repository is not searched for others inside it; hidden folders, links and folders of dependencies are passed over.
-    """
-    return list(_walk(folder.resolve(), max_depth))
-
-
-def _walk(folder: Path, depth: int) -> Iterator[Path]:
-    if _is_repository(folder):
-        yield folder
-        return
-    if depth == 0:
-        return
-    try:
-        with os.scandir(folder) as entries:
-            inner = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
-    except OSError:
-        return  # a folder we may not read holds no project of ours
-    for name in inner:
-        if not name.startswith(".") and name not in _PASSED_OVER:
-            yield from _walk(folder / name, depth - 1)
-
-
-def repository_of(folder: Path) -> Path | None:
-    """Top folder of the repository that `folder` is in, resolved; None where it is in none."""
-    here = folder.resolve()
-    return next((one for one in (here, *here.parents) if _is_repository(one)), None)
-
-
-def _is_repository(folder: Path) -> bool:
-    if (folder / ".git").exists():
-        return True
-    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()

@@ -186,14 +186,8 @@ class PrivateRepo:
             AbsentBlobs: a partial clone lacks some of the files.
             GitError: the commit does not exist, or the user's repository is damaged.
         """
-        _oid(commit)
-        found = self.git.run(
-            "rev-parse", "--verify", "--quiet", f"refs/navigator/base/{commit}^{{tree}}", check=False
-        )
-        if found.status == 0:
-            return found.text
         self.pin_bases((commit,))
-        return self.git.run("rev-parse", "--verify", f"{commit}^{{tree}}").text
+        return self.tree_of(commit)
 
     def pin_bases(self, commits: Iterable[str]) -> None:
         """`pin_base` for many, in one pack.
@@ -203,11 +197,13 @@ class PrivateRepo:
         """
         wanted = [_oid(commit) for commit in dict.fromkeys(commits)]
         with _PINNING:
-            pinned = self.git.run(
-                "for-each-ref", "--format=%(objectname)", "refs/navigator/base/"
-            ).text.split()
+            pinned = self._pinned()
             if missing := [commit for commit in wanted if commit not in set(pinned)]:
                 self._pack_bases(missing, pinned)
+
+    def _pinned(self) -> list[str]:
+        """The commits that are pinned, by name."""
+        return self.git.run("for-each-ref", "--format=%(objectname)", "refs/navigator/base/").text.split()
 
     def _pack_bases(self, commits: Sequence[str], pinned: Sequence[str]) -> None:
         """Pack commits without their history: listed as shallow, each ends every walk."""
@@ -468,16 +464,12 @@ class PrivateRepo:
     def kept(self) -> dict[str, tuple[str, str]]:
         """What `keep` holds: name to (tree, base)."""
         out = self.git.run("for-each-ref", "--format=%(refname) %(objectname)", "refs/navigator/keep/").text
-        refs = dict(line.split() for line in out.splitlines())
-        names = {ref.split("/")[3] for ref in refs}
-        held = {
-            name: (
-                refs.get(f"refs/navigator/keep/{name}/tree", ""),
-                refs.get(f"refs/navigator/keep/{name}/base", ""),
-            )
-            for name in sorted(names)
-        }
-        return {name: pair for name, pair in held.items() if all(pair)}
+        held: dict[str, dict[str, str]] = {}
+        for line in out.splitlines():
+            ref, sha = line.split()
+            *_, name, part = ref.split("/")
+            held.setdefault(name, {})[part] = sha
+        return {name: (both["tree"], both["base"]) for name, both in held.items() if len(both) == 2}
 
     def collect(self, bases: Collection[str] = ()) -> None:
         """Free the space of what nothing refers to any more. Objects younger than two hours stay.
@@ -487,10 +479,7 @@ class PrivateRepo:
         """
         with _PINNING:
             needed = {base for _, base in self.kept().values()} | set(bases)
-            pinned = self.git.run(
-                "for-each-ref", "--format=%(objectname)", "refs/navigator/base/"
-            ).text.split()
-            gone = [base for base in pinned if base not in needed]
+            gone = [base for base in self._pinned() if base not in needed]
             lines = "".join(f"delete refs/navigator/base/{base}\n" for base in gone)
             self.git.run("update-ref", "--stdin", input=lines.encode("ascii"))
             # Without --local: what is borrowed and still needed comes in, so that the repository is

@@ -15,8 +15,8 @@ import contextlib
 import os
 import stat
 import tempfile
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -24,13 +24,12 @@ from navigator.git.diffs import path_bytes
 from navigator.git.facts import RepoFacts, RepositoryError, own_settings
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import Git, GitError, Person
-from navigator.git.scope import is_secret
 from navigator.process.guarded import NotPlain, holding
 
 # What a checkout holds that HEAD does not, read without running anything that the repository names.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Uncommitted:
     """What the checkout and the index hold that HEAD does not, by how git sees it.
 
@@ -42,11 +41,11 @@ class Uncommitted:
         submodules: those of `tracked` that are submodules.
     """
 
-    tracked: tuple[str, ...]
-    untracked: tuple[str, ...]
-    dropped: tuple[str, ...]
-    conflicts: tuple[str, ...]
-    submodules: frozenset[str]
+    tracked: list[str] = field(default_factory=list)
+    untracked: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
+    submodules: set[str] = field(default_factory=set)
 
 
 def uncommitted(facts: RepoFacts, *, untracked: Literal["normal", "all"] = "normal") -> Uncommitted:
@@ -58,7 +57,7 @@ def uncommitted(facts: RepoFacts, *, untracked: Literal["normal", "all"] = "norm
     be unchanged.
     """
     if facts.work_tree is None:
-        return Uncommitted((), (), (), (), frozenset())
+        return Uncommitted()
     git = facts.git(work_tree=True)
     ignores = own_settings(facts.git(user_config=True), "core.excludesFile")
     status = git.run(
@@ -71,7 +70,7 @@ def uncommitted(facts: RepoFacts, *, untracked: Literal["normal", "all"] = "norm
         "--no-ahead-behind",
         config=(*blank_filters(git), *(f"core.excludesFile={path}" for path in ignores[-1:])),
     )
-    rows: dict[str, list[str]] = {"1": [], "?": [], "dropped": [], "u": [], "submodule": []}
+    found = Uncommitted()
     for record in status.stdout.split(b"\0"):
         kind = os.fsdecode(record[:1])
         # Counted fields come before the path in each kind of record: git-status(1), porcelain format 2.
@@ -81,17 +80,12 @@ def uncommitted(facts: RepoFacts, *, untracked: Literal["normal", "all"] = "norm
         *fields, path = record.split(b" ", before)
         name = os.fsdecode(path)
         if kind == "1" and fields[4] == b"000000":
-            kind = "dropped"
-        elif kind == "1" and b"160000" in fields[3:6]:
-            rows["submodule"].append(name)
-        rows[kind].append(name)
-    return Uncommitted(
-        tuple(rows["1"]),
-        tuple(rows["?"]),
-        tuple(rows["dropped"]),
-        tuple(rows["u"]),
-        frozenset(rows["submodule"]),
-    )
+            found.dropped.append(name)
+            continue
+        if kind == "1" and b"160000" in fields[3:6]:
+            found.submodules.add(name)
+        {"1": found.tracked, "u": found.conflicts, "?": found.untracked}[kind].append(name)
+    return found
 
 
 def uncommitted_paths(facts: RepoFacts, *, limit: int = 1000) -> tuple[str, ...]:
@@ -155,8 +149,13 @@ class WorktreeSnapshot:
     left_out: tuple[str, ...]
 
 
-def take_snapshot(private: PrivateRepo, facts: RepoFacts) -> WorktreeSnapshot:
+def take_snapshot(
+    private: PrivateRepo, facts: RepoFacts, withheld: Callable[[str], bool]
+) -> WorktreeSnapshot:
     """Put the checkout as it is into the private repository. Nothing of the user's is written or run.
+
+    Args:
+        withheld: whether a path may hold secrets; untracked ones are left out.
 
     Raises:
         NoWorktree: there is no checkout, a merge left conflicts in it, or the uncommitted work is larger than `MAX_TOTAL`.
@@ -175,7 +174,7 @@ def take_snapshot(private: PrivateRepo, facts: RepoFacts) -> WorktreeSnapshot:
     candidates = [*found.tracked, *found.untracked]
     files = (path for path in candidates if not path.endswith("/"))
     apart = {path for path, *_ in facts.git(work_tree=True).attributes(files, *_CONVERTED)}
-    apart |= {path for path in found.untracked if path.endswith("/") or is_secret(path)}
+    apart |= {path for path in found.untracked if path.endswith("/") or withheld(path)}
     apart |= found.submodules
     present: list[str] = []
     gone = [path for path in found.dropped if path not in apart]

@@ -6,26 +6,22 @@ Nothing here asks a model or changes a task's state. A run that is cancelled is 
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
+from navigator.context.source import learn_withheld
 from navigator.git.private import PrivateRepo
-from navigator.git.source import learn_withheld
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Baseline, CheckResult, Project, Task
 from navigator.model.secrets import Redactor
 from navigator.model.states import CheckOutcome
+from navigator.process.runner import cancellable
 from navigator.sandbox.probe import Sandbox, probe
 from navigator.sandbox.spec import SandboxSpec
 from navigator.sandbox.suite import NAME, SuiteRun, compared, environment_digest, prepare, run_suite
 from navigator.sandbox.supervise import Limits
 from navigator.store.writes.writer import Store
-
-_T = TypeVar("_T")
 
 UNTESTED = CheckResult(name=NAME, outcome=CheckOutcome.UNTESTED, detail="no test command")
 """Of a project that has none."""
@@ -161,15 +157,3 @@ async def run_tree(redact: Redactor, setup: CheckSetup, tree: str, spec: Sandbox
             redact=redact,
         )
     )
-
-
-async def cancellable(work: Callable[..., _T]) -> _T:
-    """Run `work(cancel=…)` in a thread; a cancellation kills what it runs, and waits until that is gone."""
-    cancel = threading.Event()
-    running = asyncio.ensure_future(asyncio.to_thread(work, cancel=cancel))
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        cancel.set()
-        await asyncio.wait([running])
-        raise

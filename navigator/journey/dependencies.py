@@ -28,8 +28,8 @@ from navigator.schedule.swap_rule import CHECKS_AT_ONCE
 
 if TYPE_CHECKING:
     from navigator.context.repomap import RepoMap
+    from navigator.context.source import TreeSource
     from navigator.context.tokens import TokenCounter
-    from navigator.git.source import TreeSource
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Store, Transaction
 

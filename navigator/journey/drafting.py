@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from navigator.checks.policy import check_policy
 from navigator.checks.syntax import GrammarGate
+from navigator.context.source import TreeSource
 from navigator.edits.apply import apply_answer
 from navigator.edits.parser import parse_answer
 from navigator.edits.paths import EditProblem
 from navigator.git.private import FileChange
-from navigator.git.source import TreeSource
 from navigator.journey import moves
 from navigator.journey.checking import UNTESTED
 from navigator.journey.dependencies import Dependencies

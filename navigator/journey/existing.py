@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
+from navigator.context.source import learn_withheld
 from navigator.git.existing import Existing, Listed, commit_changes, held_commits, new_commits
 from navigator.git.facts import RepoFacts, read_facts, resolve_base
 from navigator.git.private import LineCounts, PrivateRepo
-from navigator.git.source import learn_withheld
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.moves import begin_with_checks
 from navigator.journey.repositories import at_home

@@ -10,7 +10,7 @@ from navigator.client.errors import BadAnswer, CutByLength
 from navigator.context.build import Context
 from navigator.context.looker import Looker
 from navigator.context.looks import MOST_REQUESTS
-from navigator.git.source import TreeSource
+from navigator.context.source import TreeSource
 from navigator.journey.calls import Message, ask, call_model
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.looks import LookedTurn, LookTalk

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from navigator.checks.proof import Source, read_test, whole_statements
+from navigator.context.source import TreeSource, learn_withheld
 from navigator.git.diffs import decode_lines
-from navigator.git.source import TreeSource, learn_withheld
-from navigator.journey.checking import FINDING_TESTS, CheckSetup, cancellable, check_setup
+from navigator.journey.checking import FINDING_TESTS, CheckSetup, check_setup
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.reproducing import file_reader
 from navigator.journey.reviewing.grounding import derive_verdict
@@ -23,7 +24,7 @@ from navigator.model.models import CheckResult, Proposal, Reproduction, Review, 
 from navigator.model.states import REPRODUCED, CheckOutcome, ReproductionOutcome, RevisedOutcome
 from navigator.model.text import safe_line
 from navigator.process.bounded import WorkerLost, run_bounded
-from navigator.sandbox.facts import Source, read_test, whole_statements
+from navigator.process.runner import cancellable
 from navigator.sandbox.judge import Ruling, Traced, agreed, alone, change_of, judged
 from navigator.sandbox.one_test import (
     AGAIN,

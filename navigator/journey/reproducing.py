@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from navigator.checks.policy import check_new_file
+from navigator.checks.proof import read_test
 from navigator.checks.removed_tests import is_test_file
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
+from navigator.context.source import TreeSource
 from navigator.edits.parser import BlockKind, marker_length, parse_answer
 from navigator.edits.paths import unsafe_path
-from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, call_model, is_tasks_fault
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.blocks import data_block, finding_row
@@ -31,7 +32,6 @@ from navigator.model.secrets import Redactor
 from navigator.model.states import ReproductionOutcome, Role, Severity, Verdict
 from navigator.model.text import safe_line
 from navigator.process.bounded import WorkerLost, run_bounded
-from navigator.sandbox.facts import read_test
 from navigator.sandbox.one_test import FileReading, NoRunner, OneCommand, one_command
 from navigator.sandbox.probe import probe
 from navigator.store.reads.outcomes import HeldTest

@@ -13,8 +13,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from navigator.context.scope import in_scope, is_secret
 from navigator.edits.paths import unsafe_path
-from navigator.git.scope import in_scope, is_secret
 from navigator.journey.calls import ask
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.moves import give_up, keep_report

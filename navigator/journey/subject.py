@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from navigator.context.source import TreeSource, learn_withheld
 from navigator.git.diffs import decode_lines
-from navigator.git.source import TreeSource, learn_withheld
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.blocks import with_labels
 from navigator.journey.prompts.material import worth_sending

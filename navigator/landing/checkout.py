@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from navigator.git.diffs import ABSENT, path_bytes, path_text
+from navigator.git.diffs import ABSENT, RawChange, path_bytes, path_text
 from navigator.git.facts import RepoFacts
 from navigator.git.runner import Git
-from navigator.landing.plan import LandingPlan, LandingRefused, PathMove
+from navigator.landing.plan import LandingPlan, LandingRefused
 from navigator.model.text import safe_line
 
 _CONVERTING = ("filter", "ident", "working-tree-encoding", "eol")
@@ -53,7 +53,7 @@ def require_branch(facts: RepoFacts) -> str:
     return facts.branch
 
 
-def require_clean(facts: RepoFacts, moves: Sequence[PathMove], read_blobs: ReadBlobs) -> None:
+def require_clean(facts: RepoFacts, moves: Sequence[RawChange], read_blobs: ReadBlobs) -> None:
     """Refuse unless every touched path is the same in HEAD, index and checkout, and git would not convert it.
 
     Raises:
@@ -81,7 +81,7 @@ def require_clean(facts: RepoFacts, moves: Sequence[PathMove], read_blobs: ReadB
         )
 
 
-def _require_unconverted(facts: RepoFacts, git: Git, moves: Sequence[PathMove]) -> None:
+def _require_unconverted(facts: RepoFacts, git: Git, moves: Sequence[RawChange]) -> None:
     """Refuse paths whose content git changes between repository and checkout (filters, LFS, encodings)."""
     for path, name, value in git.attributes((move.path for move in moves), *_CONVERTING):
         if (name, value) != ("eol", "lf"):
@@ -98,7 +98,7 @@ def _require_unconverted(facts: RepoFacts, git: Git, moves: Sequence[PathMove]) 
         )
 
 
-def _index_entries(git: Git, moves: Sequence[PathMove]) -> dict[str, tuple[str, str]]:
+def _index_entries(git: Git, moves: Sequence[RawChange]) -> dict[str, tuple[str, str]]:
     """What the index holds at the touched paths and below them: path to (mode, id); ("", "") where it is
     special."""
     found: dict[str, tuple[str, str]] = {}
@@ -118,7 +118,7 @@ def _index_entries(git: Git, moves: Sequence[PathMove]) -> dict[str, tuple[str, 
 
 def _why_not(
     work_tree: Path,
-    move: PathMove,
+    move: RawChange,
     index: Mapping[str, tuple[str, str]],
     blobs: Mapping[str, bytes],
     *,
@@ -290,7 +290,7 @@ def _put_back(plan: LandingPlan, blobs: Mapping[str, bytes]) -> None:
             _write_path(work_tree, one.reversed(), blobs)
 
 
-def _write_path(work_tree: Path, one: PathMove, blobs: Mapping[str, bytes]) -> None:
+def _write_path(work_tree: Path, one: RawChange, blobs: Mapping[str, bytes]) -> None:
     """Bring one path from old to new, by rename, so that it is never half of anything."""
     place = work_tree / one.path
     # A hash: a name may be as long as the file system allows, and is counted in bytes. After a crash it is found again.

@@ -20,18 +20,17 @@ from navigator.git.private import PathRefused, PrivateRepo
 from navigator.git.runner import Git, GitError, Person, person_environment
 from navigator.git.snapshot import not_committed_yet
 from navigator.landing import checkout
-from navigator.landing.plan import LandingPlan as LandingPlan
-from navigator.landing.plan import LandingRefused as LandingRefused
 from navigator.landing.plan import (
+    LandingPlan,
+    LandingRefused,
     Mode,
-    PathMove,
+    RefMoved,
+    StaleBase,
     clear_plan_locks,
     compose_message,
     make_commit,
     read_identity,
 )
-from navigator.landing.plan import RefMoved as RefMoved
-from navigator.landing.plan import StaleBase as StaleBase
 from navigator.model import patterns
 from navigator.model.models import Project, Proposal
 from navigator.model.states import PolicyAction
@@ -68,22 +67,20 @@ def prepare_landing(
     Raises:
         StaleBase, LandingRefused: touched paths differ at the target, or something else prevents it.
     """
-    _require_landable(project, facts, proposal)
+    _require_landable(project, facts)
     raw = _landable_changes(private, proposal)
     chosen: Mode = mode or ("current" if project.landing == "current" else "branch")
     ref, old, parent = _target(project, facts, chosen, batch, landed)
     transplanted = private.tree_of(parent) != private.tree_of(proposal.base_commit)
     tree = _transplant(private, raw, proposal.base_commit, parent) if transplanted else proposal.tree
-    moves = tuple(PathMove(c.path, c.old_mode, c.old_sha, c.new_mode, c.new_sha) for c in raw)
     if chosen == "current":
-        checkout.require_clean(facts, moves, private.read_blobs)
+        checkout.require_clean(facts, raw, private.read_blobs)
     identity = read_identity(facts)
     lines = {"Navigator-Proposal": proposal.id, "Navigator-Batch": batch, **(trailers or {})}
     commit = make_commit(private, identity, tree, parent, compose_message(message, lines))
     return LandingPlan(
         mode=chosen,
         proposal=proposal.id,
-        batch=batch,
         path=str(facts.path),
         git_dir=str(facts.git_dir),
         common_dir=str(facts.common_dir),
@@ -94,16 +91,13 @@ def prepare_landing(
         commit=commit,
         parent=parent,
         tree=tree,
-        base_commit=proposal.base_commit,
         transplanted=transplanted,
-        signed=identity.sign,
-        hooks=facts.hooks,
         committer=(identity.committer.name, identity.committer.email),
-        paths=moves,
+        paths=tuple(raw),
     )
 
 
-def _require_landable(project: Project, facts: RepoFacts, proposal: Proposal) -> None:
+def _require_landable(project: Project, facts: RepoFacts) -> None:
     try:
         require_same(facts, project)
     except RepositoryError as error:
@@ -199,8 +193,8 @@ def _target(
     candidates = [(int(m[1] or 1), b) for b in facts.branches if (m := pattern.fullmatch(b)) is not None]
     base, last = resolve_base(facts, project.base)[1], ""
     for _, branch in sorted(candidates):
-        tip = read_ref(git, f"refs/heads/{branch}")
-        if not tip or set(git.commits("--max-count=500", given=[tip])).isdisjoint(landed):
+        tip = facts.branches[branch]
+        if set(git.commits("--max-count=500", given=[tip])).isdisjoint(landed):
             continue
         # What was merged since goes on from where it was merged to.
         last = base if contains(git, base, tip) else tip
@@ -322,11 +316,9 @@ def unmerged(facts: RepoFacts, landed: Collection[str]) -> list[str]:
     """Navigator's branches that hold a landed commit which HEAD does not have, in the order of their names."""
     git = Git(facts.git_dir)
     tips = {
-        name: read_ref(git, f"refs/heads/{name}") for name in facts.branches if name.startswith("navigator/")
+        name: tip for name, tip in facts.branches.items() if name.startswith("navigator/") and tip in landed
     }
-    return sorted(
-        name for name, tip in tips.items() if tip in landed and not contains(git, facts.head_commit, tip)
-    )
+    return sorted(name for name, tip in tips.items() if not contains(git, facts.head_commit, tip))
 
 
 def subjects(facts: RepoFacts, branch: str) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from navigator.git.diffs import RawChange
 from navigator.git.facts import RepoFacts
 from navigator.git.private import PrivateRepo
 from navigator.git.private_layout import clear
@@ -185,22 +186,6 @@ class UndoRefused(LandingRefused):
 
 
 @dataclass(frozen=True, slots=True)
-class PathMove:
-    """What becomes of one path: mode and blob before and after. The mode is `000000` where the path is
-    absent."""
-
-    path: str
-    old_mode: str
-    old_sha: str
-    new_mode: str
-    new_sha: str
-
-    def reversed(self) -> PathMove:
-        """The way back."""
-        return PathMove(self.path, self.new_mode, self.new_sha, self.old_mode, self.old_sha)
-
-
-@dataclass(frozen=True, slots=True)
 class LandingPlan:
     """Everything that executing, inspecting and undoing a landing needs. JSON-able through
     `dataclasses.asdict`.
@@ -213,13 +198,11 @@ class LandingPlan:
         parent: the new commit's parent.
         paths: what becomes of each touched path, against `parent`.
         transplanted: the tip was not the base; the touched paths were the same there.
-        hooks: hooks of the repository that did not run.
         committer: name and address for the reflog.
     """
 
     mode: Mode
     proposal: str
-    batch: str
     path: str
     git_dir: str
     common_dir: str
@@ -230,21 +213,17 @@ class LandingPlan:
     commit: str
     parent: str
     tree: str
-    base_commit: str
     transplanted: bool
-    signed: bool
-    hooks: tuple[str, ...]
     committer: tuple[str, str]
-    paths: tuple[PathMove, ...]
+    paths: tuple[RawChange, ...]
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> LandingPlan:
         """A plan as it comes back from the journal's JSON."""
         known = {field.name for field in fields(cls)}
         values = {key: value for key, value in data.items() if key in known}
-        values["hooks"] = tuple(values["hooks"])
         values["committer"] = tuple(values["committer"])
-        values["paths"] = tuple(PathMove(**move) for move in values["paths"])
+        values["paths"] = tuple(RawChange(**change) for change in values["paths"])
         return cls(**values)
 
     @property

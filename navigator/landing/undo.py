@@ -8,15 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from navigator.git.diffs import ABSENT, RawChange
+from navigator.git.diffs import ABSENT
 from navigator.git.facts import RepoFacts
 from navigator.git.private import PathRefused, PrivateRepo
 from navigator.landing import checkout
-from navigator.landing.land import branch_name, contains, free_branch, read_ref
+from navigator.landing.land import branch_name, contains, free_branch
 from navigator.landing.plan import (
     LandingPlan,
     LandingRefused,
-    PathMove,
     UndoRefused,
     compose_message,
     make_commit,
@@ -50,8 +49,7 @@ def prepare_undo(plan: LandingPlan, facts: RepoFacts, private: PrivateRepo) -> L
     Raises:
         UndoRefused: the commit is on no branch any more, or the touched files changed since.
     """
-    git = facts.git()
-    tip = read_ref(git, plan.ref)
+    tip = facts.branches.get(plan.branch, "")
     backwards = replace(
         plan,
         git_dir=str(facts.git_dir),
@@ -111,7 +109,7 @@ def _revert(
             hint=f"`git revert {plan.commit[:12]}` merges manually.",
         )
     try:
-        tree = private.place(onto, [_raw(move) for move in backwards.paths])
+        tree = private.place(onto, backwards.paths)
     except PathRefused as error:
         raise UndoRefused(error.message, hint=f"`git revert {plan.commit[:12]}` merges manually.") from error
     identity = read_identity(facts)
@@ -126,14 +124,8 @@ def _revert(
         parent=onto,
         tree=tree,
         commit=make_commit(private, identity, tree, onto, text),
-        signed=identity.sign,
         committer=(identity.committer.name, identity.committer.email),
     )
-
-
-def _raw(move: PathMove) -> RawChange:
-    status = "A" if move.old_mode == ABSENT else "D" if move.new_mode == ABSENT else "M"
-    return RawChange(move.old_mode, move.new_mode, move.old_sha, move.new_sha, status, move.path)
 
 
 def undo_result(back: LandingPlan) -> UndoResult:

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from navigator.model.text import safe_line
 from navigator.process import keeper
@@ -29,6 +29,8 @@ from navigator.process.keeper import GONE_SECONDS, descendants
 # An event loop is imported where one runs: most commands only ask git something.
 if TYPE_CHECKING:
     import asyncio
+
+T = TypeVar("T")
 
 PIPE, DEVNULL = subprocess.PIPE, subprocess.DEVNULL
 KEPT = 64 * 1024
@@ -312,30 +314,39 @@ async def running(
         TimeoutError: it did not end in time. OSError: it cannot be started.
     """
     import asyncio
-    from concurrent.futures import ThreadPoolExecutor
 
-    loop, stop = asyncio.get_running_loop(), threading.Event()
-    work = functools.partial(
-        run,
-        argv,
-        seconds,
-        kept=kept,
-        on_output=lambda chunk: loop.call_soon_threadsafe(on_output, chunk),
-        look=lambda pid: "cancelled" if stop.is_set() else "",
-        **{"tail": True, **how},
-    )
-    thread = ThreadPoolExecutor(1, "program")
-    job = loop.run_in_executor(thread, work)
-    thread.shutdown(wait=False)
-    try:
-        ended = await asyncio.shield(job)
-    except asyncio.CancelledError:
-        stop.set()
-        await asyncio.wait({job})
-        raise
+    loop = asyncio.get_running_loop()
+
+    def work(cancel: threading.Event) -> Ended:
+        return run(
+            argv,
+            seconds,
+            kept=kept,
+            on_output=lambda chunk: loop.call_soon_threadsafe(on_output, chunk),
+            look=lambda pid: "cancelled" if cancel.is_set() else "",
+            **{"tail": True, **how},
+        )
+
+    ended = await cancellable(work)
     if ended.cut == TIME:
         raise TimeoutError
     return ended
+
+
+async def cancellable(work: Callable[..., T]) -> T:
+    """What `work(cancel=…)` returns, in a thread of its own. Cancelled, this sets the event it gave, and waits for the end."""
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    cancel, thread = threading.Event(), ThreadPoolExecutor(1, "program")
+    job = asyncio.get_running_loop().run_in_executor(thread, functools.partial(work, cancel=cancel))
+    thread.shutdown(wait=False)
+    try:
+        return await asyncio.shield(job)
+    except asyncio.CancelledError:
+        cancel.set()
+        await asyncio.wait({job})
+        raise
 
 
 def foreground(argv: Sequence[str]) -> int:
@@ -345,32 +356,6 @@ def foreground(argv: Sequence[str]) -> int:
         OSError: it cannot be started.
     """
     return subprocess.run(list(argv), check=False).returncode
-
-
-def send(pid: int, number: signal.Signals, proved: Callable[[], bool] = lambda: True) -> bool:
-    """Signal a process that is not ours to wait for; False when it is gone.
-
-    On Linux a pidfd pins the process between the proof and the signal, so that a reused id cannot be hit.
-    """
-    if sys.platform != "linux":
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if proved():
-                os.kill(pid, number)
-                return True
-        return False
-    try:
-        descriptor = os.pidfd_open(pid)
-    except OSError:
-        return False
-    try:
-        if not proved():
-            return False
-        signal.pidfd_send_signal(descriptor, number)
-    except (ProcessLookupError, PermissionError):
-        return False
-    finally:
-        os.close(descriptor)
-    return True
 
 
 def await_gone(pids: Iterable[int]) -> None:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from navigator.checks.proof import MISSING_WORDS, Source
 from navigator.model.diff import FileDiff
-from navigator.model.json_text import table
 from navigator.model.models import Finding
 from navigator.model.states import FindingKind, ReproductionOutcome
 from navigator.model.text import safe_line
-from navigator.sandbox.facts import Source
 from navigator.sandbox.one_test import Failure, TestRun
 
 _REGRESSION, _UNMET = ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET
@@ -164,7 +163,8 @@ def _own_fault(failure: Failure, facts: Source, finding: Finding, task: str, tes
     own = [number for place, number in failure.frames if place == test]
     if not own:
         return "the failure is not one of the test's"
-    return facts.why_baseless(own[-1]) and f"{facts.why_baseless(own[-1])} (line {own[-1]})"
+    why = facts.baseless.get(own[-1], "")
+    return why and f"{why} (line {own[-1]})"
 
 
 def _names_missing(failure: Failure, task: str) -> bool:
@@ -175,10 +175,7 @@ def _names_missing(failure: Failure, task: str) -> bool:
         word for word in failure.message.replace("'", " ").replace('"', " ").split() if word.isidentifier()
     }
     asked = set("".join(c if c.isalnum() or c == "_" else " " for c in task).split())
-    return any(
-        len(word) > 2 and word in asked
-        for word in words - set(table(__package__, "facts.toml")["missing_words"])
-    )
+    return any(len(word) > 2 and word in asked for word in words - MISSING_WORDS)
 
 
 def _reached(change: Traced, base: TestRun, proposal: TestRun) -> bool:

@@ -22,7 +22,8 @@ from navigator.model.secrets import Redactor
 from navigator.model.states import CheckOutcome
 from navigator.model.text import plural, safe_line, safe_text
 from navigator.process.bounded import WorkerLost, run_bounded
-from navigator.process.runner import await_gone, send
+from navigator.process.keeper import signal_all
+from navigator.process.runner import await_gone
 from navigator.sandbox.binds import digest_of
 from navigator.sandbox.folders import UnsafeTree, remove, write_out
 from navigator.sandbox.names import UNTOLD, failing_tests, none_ran, passed_count, plain
@@ -317,8 +318,7 @@ def end_strays(scratch_root: Path) -> None:
         with contextlib.suppress(OSError):
             if name.isdigit() and mark in Path("/proc", name, "cmdline").read_bytes():
                 found.append(int(name))
-    for pid in found:
-        send(pid, signal.SIGKILL)
+    signal_all(found, signal.SIGKILL)
     await_gone(found)
 
 

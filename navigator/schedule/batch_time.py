@@ -8,12 +8,10 @@ forecast says which.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TypeVar
 
 from navigator.model.errors import UsageError
-
-_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +121,6 @@ class Forecast:
     seconds_each: float
     swap_each: float
     tokens_per_second: float
-    source: str
 
 
 def forecast(batch: int, figures: Figures = PUBLISHED) -> Forecast:
@@ -132,7 +129,8 @@ def forecast(batch: int, figures: Figures = PUBLISHED) -> Forecast:
     Raises:
         UsageError: the batch is empty.
     """
-    _require_items(batch)
+    if batch < 1:
+        raise UsageError("A batch has at least one proposal.", hint="Give --batch a number from 1 up.")
     write = batch * figures.write_seconds
     review = batch * figures.review_seconds
     # What is sent back is written and reviewed again, and needs a round trip of its own.
@@ -148,7 +146,6 @@ def forecast(batch: int, figures: Figures = PUBLISHED) -> Forecast:
         seconds_each=total / batch,
         swap_each=figures.round_trip / batch,
         tokens_per_second=batch * figures.proposal_tokens / total if total else 0.0,
-        source=figures.source,
     )
 
 
@@ -222,14 +219,5 @@ def best_batch(figures: Figures) -> int | None:
     allowed = BEST_WITHIN * least
     if figures.round_trip == 0 or figures.swaps_in(MOST_A_DAY) > MOST_A_DAY * allowed:
         return None
-    high = max(1, math.ceil(2 * figures.round_trip / allowed))
-    low = 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if figures.swaps_in(middle) <= middle * allowed else (middle, high)
-    return high
-
-
-def _require_items(count: int) -> None:
-    if count < 1:
-        raise UsageError("A batch has at least one proposal.", hint="Give --batch a number from 1 up.")
+    most = max(1, math.ceil(2 * figures.round_trip / allowed))
+    return bisect_left(range(1, most), True, key=lambda size: figures.swaps_in(size) <= size * allowed) + 1

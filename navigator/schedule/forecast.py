@@ -18,7 +18,6 @@ from navigator.model.states import Role
 from navigator.model.timing import StepTimes
 from navigator.schedule.batch_time import Figures
 from navigator.schedule.session import Job, Session, SimulatedMachine
-from navigator.schedule.swap_rule import role_of
 
 MOST_TASKS = 100
 """Tasks that are followed one by one; of more, the work takes as long as that of these, in proportion."""
@@ -93,7 +92,6 @@ class Remaining:
         low: a tenth of the sessions drawn is shorter; `high` a tenth longer.
         revisions: how many are expected.
         followed: tasks that were followed one by one.
-        drawn: sessions.
     """
 
     seconds: float
@@ -103,7 +101,6 @@ class Remaining:
     swaps: int
     revisions: int
     followed: int
-    drawn: int
 
 
 def remaining(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Terms) -> Remaining | None:
@@ -133,7 +130,6 @@ def remaining(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Ter
         swaps=middle.swaps if plan.until else round(scale * middle.swaps),
         revisions=round(scale * middle.revisions),
         followed=len(followed),
-        drawn=len(drawn),
     )
 
 
@@ -157,7 +153,8 @@ def _continued(
     tasks: Sequence[TaskView], now: float, figures: Figures, plan: Terms, number: int, scale: float
 ) -> _Drawn:
     """One session, whose work is `scale` times as much; a session that ends has no more swaps for it."""
-    jobs = _jobs(tasks, now, figures, plan, number)
+    rate = _uncertain(figures.revise_rate, figures.revise_n, random.Random(f"{number}"))
+    jobs = [_job(task, now, figures, plan, rate, random.Random(f"{number} {task.id}")) for task in tasks]
     session = Session(
         _machine(figures, plan, number),
         jobs,
@@ -172,12 +169,6 @@ def _continued(
     return _Drawn(end, session.swaps, sum(len(job.writes) - 1 for job in jobs))
 
 
-def _jobs(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Terms, number: int) -> list[Job]:
-    """The tasks with one of their futures; the round that a task is in is the job's first."""
-    rate = _uncertain(figures.revise_rate, figures.revise_n, random.Random(f"{number}"))
-    return [_job(task, now, figures, plan, rate, random.Random(f"{number} {task.id}")) for task in tasks]
-
-
 def _uncertain(rate: float, n: int, rng: random.Random) -> float:
     """A rate measured on `n`, as its verdicts leave it possible; one that is given (n is 0) is not doubted."""
     yes = rate * n + SUPPOSED_REVISE_RATE * SUPPOSED
@@ -186,6 +177,7 @@ def _uncertain(rate: float, n: int, rng: random.Random) -> float:
 
 
 def _job(task: TaskView, now: float, figures: Figures, plan: Terms, rate: float, rng: random.Random) -> Job:
+    """The task with one of its futures; the round that it is in is the job's first."""
     reviewed = task.id not in plan.unreviewed
     tested = task.project_id not in plan.untested
     # Drawn for every round from the first one on, whichever the task is in now: its future stays the same.
@@ -195,7 +187,7 @@ def _job(task: TaskView, now: float, figures: Figures, plan: Terms, rate: float,
     while reviewed and task.round + rounds <= plan.revisions and sent_back[task.round + rounds - 1]:
         rounds += 1
     # A request under way is half done, on average.
-    begun = 0.5 if task.standing.running and role_of(task) else 1.0
+    begun = 0.5 if task.standing.running and task.standing.role else 1.0
     sizes = [math.exp(rng.gauss(-(SIZE_SPREAD**2) / 2, SIZE_SPREAD)) for _ in range(2 * rounds)]
     sizes[0] *= begun
     sizes[1] *= begun

@@ -79,7 +79,6 @@ from navigator.schedule.swap_rule import (
     may_swap,
     reviewable,
     reviewer_work,
-    role_of,
     work_for,
     writes_left,
     written_by,
@@ -137,7 +136,7 @@ def _with_models(snapshot: SchedulerSnapshot, decision: SwapDecision | None, now
         if role is Role.REVIEWER:
             begun = [] if leaving else _reviews(snapshot)[: max(0, slots)]
             yield from (ReviewTask(task.id) for task in begun)
-            yield from (AskExam(item) for item in exam_items(snapshot, slots - len(begun), decision))
+            yield from (AskExam(item) for item in exam_items(snapshot, slots - len(begun)))
         if role is Role.FINAL:
             last = sorted(
                 (task for task in final_reviews(snapshot) if task.id not in snapshot.busy),
@@ -268,9 +267,7 @@ def _nothing_running(snapshot: SchedulerSnapshot) -> bool:
 
 
 def _session_ends(snapshot: SchedulerSnapshot) -> bool:
-    if snapshot.until:
-        return True
-    return snapshot.swaps_left == 0 and bool(_left(snapshot))
+    return bool(snapshot.until) or (snapshot.swaps_left == 0 and _left(snapshot) > 0)
 
 
 def _moments(snapshot: SchedulerSnapshot) -> Iterator[float]:
@@ -314,7 +311,7 @@ def _reason(snapshot: SchedulerSnapshot) -> str:
         return f"{'; '.join(said) or 'Nothing is left to do'}."
 
     for role, name in _NAMES.items():
-        stuck = sum(role_of(task) is role for task in snapshot.tasks)
+        stuck = sum(task.standing.role is role for task in snapshot.tasks)
         if stuck and given_up(snapshot, role):
             off = role is Role.FINAL and not snapshot.final_enabled
             why = "is not enabled" if off else "cannot be used"

@@ -51,11 +51,10 @@ PRIORITY_STEP = 4.0
 
 @dataclass(frozen=True, slots=True)
 class SwapDecision:
-    """A swap that is due, and why in one sentence. `ready` is false while the loaded role still has running work."""
+    """A swap that is due. `ready` is false while the loaded role still has running work."""
 
     to: Role
     ready: bool
-    why: str = ""
 
 
 def longest_wait(snapshot: SchedulerSnapshot, task: TaskView) -> float:
@@ -77,18 +76,14 @@ def decide_swap(snapshot: SchedulerSnapshot, now: float) -> SwapDecision | None:
     if snapshot.both_resident or snapshot.swapping_to is not None or snapshot.swaps_left == 0:
         return None
     if snapshot.wanted not in (None, snapshot.resident) and may_be_tried(snapshot, snapshot.wanted, now):
-        return _ready(snapshot, snapshot.wanted, now, "you asked for it")
+        return _ready(snapshot, snapshot.wanted, now)
     if snapshot.resident is None:
         return _first_load(snapshot, now)
     if now < snapshot.held_until and not hurried(snapshot):
         return None
-    to, due = (
-        (Role.GENERATOR, _generator_due)
-        if snapshot.resident is Role.REVIEWER
-        else (Role.REVIEWER, reviewer_due)
-    )
-    why = due(snapshot, now)
-    return _ready(snapshot, to, now, why) if why else None
+    if snapshot.resident is Role.REVIEWER:
+        return _ready(snapshot, Role.GENERATOR, now) if _generator_due(snapshot, now) else None
+    return _ready(snapshot, Role.REVIEWER, now) if reviewer_due(snapshot, now) else None
 
 
 def may_swap(snapshot: SchedulerSnapshot) -> bool:
@@ -96,7 +91,7 @@ def may_swap(snapshot: SchedulerSnapshot) -> bool:
     return not snapshot.both_resident and snapshot.swaps_left != 0
 
 
-def _ready(snapshot: SchedulerSnapshot, to: Role, now: float, why: str) -> SwapDecision:
+def _ready(snapshot: SchedulerSnapshot, to: Role, now: float) -> SwapDecision:
     resident = snapshot.resident
     idle = resident is None or requests_running(snapshot, resident) == 0
     waited_for = _repairs_left(snapshot)
@@ -108,7 +103,7 @@ def _ready(snapshot: SchedulerSnapshot, to: Role, now: float, why: str) -> SwapD
         for task in checks_holding(snapshot, now)
         if to is Role.REVIEWER or task.standing.phase is Phase.CHECK
     ]
-    return SwapDecision(to, ready=idle and not held and not waited_for, why=why)
+    return SwapDecision(to, ready=idle and not held and not waited_for)
 
 
 def is_repair(snapshot: SchedulerSnapshot, task: TaskView) -> bool:
@@ -149,25 +144,22 @@ def minutes(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 60 else f"{seconds:.0f} s"
 
 
-def _generator_due(snapshot: SchedulerSnapshot, now: float) -> str:
+def _generator_due(snapshot: SchedulerSnapshot, now: float) -> bool:
     if reviewer_work(snapshot) or not may_be_tried(snapshot, Role.GENERATOR, now):
-        return ""
-    return "everything that waited has its review" if work_for(snapshot, Role.GENERATOR) else ""
+        return False
+    return bool(work_for(snapshot, Role.GENERATOR))
 
 
 def _first_load(snapshot: SchedulerSnapshot, now: float) -> SwapDecision | None:
     lost = snapshot.lost
     if lost is not None and work_for(snapshot, lost):
-        tried = may_be_tried(snapshot, lost, now)
-        return SwapDecision(lost, ready=True, why="its server died") if tried else None
+        return SwapDecision(lost, ready=True) if may_be_tried(snapshot, lost, now) else None
     to_write = work_for(snapshot, Role.GENERATOR)
     if to_write and may_be_tried(snapshot, Role.GENERATOR, now):
-        return SwapDecision(Role.GENERATOR, ready=True, why="nothing is loaded")
-    why = reviewer_due(snapshot, now)
-    if to_write and not why and reviewer_work(snapshot) and may_be_tried(snapshot, Role.REVIEWER, now):
-        # There is nothing better to do with an empty GPU than to review.
-        why = "the generator cannot be loaded"
-    return SwapDecision(Role.REVIEWER, ready=True, why=why) if why else None
+        return SwapDecision(Role.GENERATOR, ready=True)
+    # Where the generator cannot be loaded, there is nothing better to do with an empty GPU than to review.
+    instead = to_write and reviewer_work(snapshot) and may_be_tried(snapshot, Role.REVIEWER, now)
+    return SwapDecision(Role.REVIEWER, ready=True) if instead or reviewer_due(snapshot, now) else None
 
 
 # When the reviewer's exam goes on. Pure.
@@ -195,12 +187,11 @@ def items_with_room(share: float, reviews: int, calls: int, exam: int, before: i
     return max(0, int((min(before, price) + reviews - exam * (1 - share) / share) / price))
 
 
-def exam_items(snapshot: SchedulerSnapshot, slots: int, leaving: object) -> tuple[int, ...]:
+def exam_items(snapshot: SchedulerSnapshot, slots: int) -> tuple[int, ...]:
     """The items to ask about now.
 
     Args:
         slots: what the reviewer has free beside its reviews; items that are being asked take some of them.
-        leaving: the swap that is due, None where none is.
     """
     exam = snapshot.exam
     if not exam.waiting or _called_away(snapshot):
@@ -342,12 +333,7 @@ def answers(snapshot: SchedulerSnapshot, role: Role, now: float) -> bool:
 def requests_running(snapshot: SchedulerSnapshot, role: Role) -> int:
     """Requests of the role under way, or about to be: a busy task may still be gathering its context."""
     busy = (task for task in snapshot.tasks if task.id in snapshot.busy)
-    return max(snapshot.in_flight.get(role, 0), sum(role_of(task) is role for task in busy))
-
-
-def role_of(task: TaskView) -> Role | None:
-    """The role that the task waits for or is with; None where it needs no model now."""
-    return task.standing.role
+    return max(snapshot.in_flight.get(role, 0), sum(task.standing.role is role for task in busy))
 
 
 def written_by(task: TaskView) -> Role | None:

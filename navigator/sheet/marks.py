@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from navigator.git.scope import fits
+from navigator.context.scope import fits
 from navigator.model.states import CheckOutcome, ProposalState, Verdict
 
 if TYPE_CHECKING:

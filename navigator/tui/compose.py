@@ -399,8 +399,8 @@ def look_at(project: Project) -> BaseFiles:
 
     Secrets are left out of the paths, since no model is shown them.
     """
+    from navigator.context.scope import in_scope, is_secret
     from navigator.git.facts import read_facts, resolve_base
-    from navigator.git.scope import in_scope, is_secret
     from navigator.git.snapshot import uncommitted_paths
 
     try:

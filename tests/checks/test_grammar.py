@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from navigator.checks.syntax import GrammarGate
-from navigator.context.faults import first_odd
-from navigator.context.tags import LANGUAGES, language_of
+from navigator.context.tags import LANGUAGES, first_odd, language_of
 
 SOURCES = {
     "a.js": "const a = { b: [1, 2] };\nfunction f(x) {\n  return x.map((y) => `{${y}(`) || /[({]/.test('(');\n}\n",

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from navigator.context import files
 from navigator.context.files import TagCache
 
-TAGS = {"lines": 1, "defs": [["f", 1, 1, "def f():"]]}
+TAGS = {"refs": {}, "defs": [["f", 1, 1, "def f():"]]}
 
 
 def test_what_is_put_is_there_unless_its_row_is_damaged_or_it_cannot_be_kept(tmp_path: Path) -> None:
@@ -37,8 +38,11 @@ def test_a_file_that_is_no_database_is_recreated(tmp_path: Path, damage: bytes) 
     assert cache.get(["a"]) == {"a": TAGS}
 
 
-def test_it_stays_within_its_size_and_drops_what_was_read_first(tmp_path: Path) -> None:
-    cache = TagCache(tmp_path / "map.sqlite", most_rows=5)
+def test_it_stays_within_its_size_and_drops_what_was_read_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MOST_ROWS", 5)
+    cache = TagCache(tmp_path / "map.sqlite")
     cache.put((f"old{n}", TAGS) for n in range(5))
     cache.put((f"new{n}", TAGS) for n in range(4))
     keys = [f"old{n}" for n in range(5)] + [f"new{n}" for n in range(4)]

@@ -12,7 +12,7 @@ def file(path: str, text: str) -> MapFile:
     language = language_of(path)
     tags = extract(language, text.encode())
     definitions = tuple(Definition(*entry) for entry in tags["defs"])
-    return MapFile(path, len(text), language, tags["lines"], definitions, tags["refs"], tags["terms"])
+    return MapFile(path, len(text), language, definitions, tags["refs"], tags["terms"])
 
 
 def test_a_use_leads_to_the_definition() -> None:

@@ -10,14 +10,14 @@ import pytest
 from navigator.checks.syntax import GrammarGate
 from navigator.context import tags
 from navigator.context.repomap import RepoMap
-from navigator.git.source import TreeSource
+from navigator.context.source import TreeSource
 from navigator.process import bounded
 from tests.git.world import World, make_repo
 
 # A worker whose reading misbehaves over certain bytes; everything else in it is the real one.
 SPOILT = """
 import os, signal
-from navigator.context import faults, tags
+from navigator.context import tags
 from navigator.process import bounded
 def spoilt(real):
     def reading(language, data):
@@ -29,7 +29,7 @@ def spoilt(real):
             os._exit(3)
         return real(language, data)
     return reading
-tags.extract, faults.faults = spoilt(tags.extract), spoilt(faults.faults)
+tags.extract, tags.faults = spoilt(tags.extract), spoilt(tags.faults)
 bounded.serve()
 """
 

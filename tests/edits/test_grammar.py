@@ -41,12 +41,12 @@ def test_prose_is_what_is_outside_the_blocks() -> None:
     assert parse_answer(text).prose == "I change it.\n\nDone."
 
 
-def test_blocks_are_numbered_and_know_their_line() -> None:
+def test_blocks_are_numbered() -> None:
     answer = parse_answer("Text\n" + edit("a.txt", "x", "y") + delete("b.txt") + rename("c.txt", "`d.txt`"))
-    assert [(b.kind, b.path, b.number, b.line, b.target) for b in answer.blocks] == [
-        (BlockKind.SEARCH, "a.txt", 1, 3, ""),
-        (BlockKind.DELETE, "b.txt", 2, 9, ""),
-        (BlockKind.RENAME, "c.txt", 3, 12, "d.txt"),
+    assert [(b.kind, b.path, b.number, b.target) for b in answer.blocks] == [
+        (BlockKind.SEARCH, "a.txt", 1, ""),
+        (BlockKind.DELETE, "b.txt", 2, ""),
+        (BlockKind.RENAME, "c.txt", 3, "d.txt"),
     ]
 
 

@@ -95,7 +95,8 @@ def test_any_text_is_read_and_applied_without_an_exception(text: str, marker: in
 )
 def test_text_files_are_written_as_read(data: bytes) -> None:
     assume(b"\0" not in data and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)))
-    assert TextFile.decode(data).encode() == data
+    read = TextFile.decode(data)
+    assert read is not None and read.encode() == data
 
 
 def occurrences(lines: list[str], part: list[str]) -> int:

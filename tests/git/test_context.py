@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from navigator.context.build import Context, build_context
-from navigator.git.scope import fits
+from navigator.context.scope import fits
+from navigator.context.source import TreeSource
 from navigator.git.snapshot import uncommitted_paths
-from navigator.git.source import TreeSource
 from tests.git.world import World, commit, git, make_repo
 
 FILES = {

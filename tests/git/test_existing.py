@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from navigator.context.scope import is_secret
 from navigator.git.existing import (
     Existing,
     NothingToReview,
@@ -24,7 +25,7 @@ from tests.git.world import World, commit, fingerprint, git, write
 def found(world: World, base: str = "", **wanted: object) -> tuple[Existing, ...]:
     """What is wanted, found without changing anything in the repository."""
     before = fingerprint(world.repo)
-    made = find_changes(world.private, world.facts, WantedReview(**wanted), base)  # type: ignore[arg-type]
+    made = find_changes(world.private, world.facts, WantedReview(**wanted), is_secret, base)  # type: ignore[arg-type]
     assert fingerprint(world.repo) == before
     return made.changes
 
@@ -67,7 +68,7 @@ def test_a_range_is_one_change_or_one_for_each_commit(forked: World) -> None:
     (whole,) = found(forked, ref="main..topic")
     assert paths(forked, whole) == ["one.py", "two.py"]
     assert whole.title == "main..topic: 3 commits" and whole.text.index("One") < whole.text.index("Two")
-    each = find_changes(forked.private, forked.facts, WantedReview(ref="main..topic", each=True))
+    each = find_changes(forked.private, forked.facts, WantedReview(ref="main..topic", each=True), is_secret)
     assert [change.title for change in each.changes] == ["One", "Two"] and each.merges == 1
     assert [paths(forked, change) for change in each.changes] == [["one.py"], ["two.py"]]
 

@@ -8,10 +8,10 @@ import pytest
 
 from navigator.checks.policy import check_policy
 from navigator.context.build import build_context
+from navigator.context.source import TreeSource
 from navigator.git.facts import AbsentBlobs, read_facts
 from navigator.git.private import PrivateRepo
 from navigator.git.snapshot import uncommitted_paths
-from navigator.git.source import TreeSource
 from navigator.landing.land import execute_landing, inspect_landing, prepare_landing
 from navigator.model.models import Project
 from tests.git.world import World, commit, fingerprint, git, make_repo, undo_landing
@@ -90,7 +90,7 @@ def _everything(repo: Path, state: Path, mark: Path) -> None:
     assert fingerprint(repo) == before
     execute_landing(plan)
     assert inspect_landing(plan) == "done"
-    assert plan.hooks
+    assert facts.hooks
     undo_landing(plan, read_facts(repo), world.private)
     world.private.collect()
     assert not mark.exists(), mark.read_text()

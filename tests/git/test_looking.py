@@ -12,9 +12,9 @@ from navigator.context.build import Context
 from navigator.context.looker import BadExpression, Looker, matching_lines
 from navigator.context.looks import LookAnswer, LookRequest, NotARequest, ShownSoFar, read_requests
 from navigator.context.repomap import RepoMap
+from navigator.context.source import TreeSource
 from navigator.edits.parser import parse_answer
 from navigator.git.private import PrivateRepo
-from navigator.git.source import TreeSource
 from navigator.model.models import Project
 from navigator.model.states import LookKind, LookOutcome
 from tests.journey.support import git, make_repository

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.context.build import Context, build_context
-from navigator.git.scope import IGNORE_FILE, ignore_rules
-from navigator.git.source import TreeSource
+from navigator.context.scope import IGNORE_FILE, ignore_rules
+from navigator.context.source import TreeSource
 from tests.git.world import World, commit, git, write
 
 TOKEN = b"key = 'AKIA" + b"QWERTYUIOPASDF23'\n"

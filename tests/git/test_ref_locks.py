@@ -25,9 +25,9 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def plan(tmp_path: Path) -> LandingPlan:
     (tmp_path / "refs/heads/navigator").mkdir(parents=True)
     here = dict.fromkeys(("path", "git_dir", "common_dir", "private"), str(tmp_path))
-    commits = {"commit": OURS, "parent": "b" * 40, "tree": "c" * 40, "base_commit": "b" * 40}
-    names = {"mode": "branch", "proposal": "P1", "batch": "b", "ref": "refs/heads/navigator/b"}
-    none = {"work_tree": "", "old": "", "transplanted": False, "signed": False, "hooks": (), "paths": ()}
+    commits = {"commit": OURS, "parent": "b" * 40, "tree": "c" * 40}
+    names = {"mode": "branch", "proposal": "P1", "ref": "refs/heads/navigator/b"}
+    none = {"work_tree": "", "old": "", "transplanted": False, "paths": ()}
     return LandingPlan(**here, **commits, **names, **none, committer=("A", "a@example.invalid"))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from navigator.context.scope import is_secret
 from navigator.git import snapshot as snapshots
 from navigator.git.facts import read_facts
 from navigator.git.snapshot import NoWorktree, WorktreeSnapshot, take_snapshot
@@ -18,7 +19,7 @@ from tests.git.world import FILES, World, commit, fingerprint, git, make_repo
 def take(world: World) -> WorktreeSnapshot:
     """A snapshot, with everything of the user's compared before and after."""
     before = fingerprint(world.repo)
-    made = take_snapshot(world.private, world.facts)
+    made = take_snapshot(world.private, world.facts, is_secret)
     assert fingerprint(world.repo) == before
     return made
 
@@ -147,7 +148,7 @@ def test_secrets_large_files_and_repositories_inside_are_left_out(
 def test_conflicts_and_bare_repositories_are_refused(world: World, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--bare", str(world.repo), "bare.git")
     with pytest.raises(NoWorktree):
-        take_snapshot(world.private, read_facts(tmp_path / "bare.git"))
+        take_snapshot(world.private, read_facts(tmp_path / "bare.git"), is_secret)
     git(world.repo, "checkout", "-qb", "other")
     commit(world.repo, {"src/util.py": b"LIMIT = 20\n"})
     git(world.repo, "checkout", "-q", "main")
@@ -155,7 +156,7 @@ def test_conflicts_and_bare_repositories_are_refused(world: World, tmp_path: Pat
     git(world.repo, "merge", "-q", "other", ok=False)
     before = fingerprint(world.repo)
     with pytest.raises(NoWorktree, match=r"src/util\.py"):
-        take_snapshot(world.private, world.facts)
+        take_snapshot(world.private, world.facts, is_secret)
     assert fingerprint(world.repo) == before
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.git.scope import is_secret
+from navigator.context.scope import is_secret
 from navigator.model.secrets import Redactor, values_in
 
 TOKEN = "ghp" + "_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from navigator.git.source import TreeSource
+from navigator.checks.proof import read_test, whole_statements
+from navigator.context.source import TreeSource
 from navigator.model.models import Finding
 from navigator.model.states import Criterion, FindingKind, ReproductionOutcome, Severity
-from navigator.sandbox.facts import read_test, whole_statements
 from navigator.sandbox.judge import Ruling, Traced, agreed, alone, change_of, judged
 from navigator.sandbox.one_test import (
     AGAIN,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.sandbox.facts import read_test, whole_statements
+from navigator.checks.proof import read_test, whole_statements
 from navigator.sandbox.one_test import NoRunner, one_command
 
 TEXT = st.text(max_size=300)
@@ -25,7 +25,7 @@ PYTHONISH = st.lists(
 @given(TEXT | PYTHONISH)
 def test_whatever_is_read_is_told(text: str) -> None:
     facts = read_test(text, ["calc.py"])
-    assert bool(facts.problem) or all(line > 0 and reason for line, reason in facts.baseless)
+    assert bool(facts.problem) or all(line > 0 and reason for line, reason in facts.baseless.items())
     assert whole_statements(text, {1, 2}) >= {1, 2}
 
 
@@ -55,7 +55,7 @@ def test_a_failure_has_to_depend_on_the_project(body: str, baseless: bool) -> No
     text = f"import calc\nimport pytest\n\ndef helper():\n    return calc.f(2)\n\ndef test_it(fixture, tmp_path):\n    {body}\n"
     last = text.rstrip().count("\n") + 1
     line = last if "raises" not in body else last - 1
-    assert bool(read_test(text).why_baseless(line)) is baseless
+    assert bool(read_test(text).baseless.get(line)) is baseless
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from navigator.config.settings import Settings
 from navigator.context.build import Context, build_context
 from navigator.context.looks import MOST_REQUESTS
+from navigator.context.source import TreeSource
 from navigator.edits.parser import marker_length
-from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, opening
 from navigator.journey.dependencies import Prompting
 from navigator.journey.prompts.blocks import data_block

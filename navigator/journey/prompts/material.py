@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from navigator.context.looker import Looker
+from navigator.context.source import TreeSource
 from navigator.git.diffs import ABSENT
 from navigator.git.facts import read_base, read_facts, resolve_base
 from navigator.git.private import PrivateRepo, is_commit_id
 from navigator.git.runner import Git
-from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, opening
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.assemble import OVERHEAD, Elsewhere, Prompted, prompt_for

@@ -10,9 +10,9 @@ from navigator.client.client import ModelClient
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.config.file import is_rehearsal
 from navigator.config.settings import ServerSettings
+from navigator.context.source import TreeSource
 from navigator.exam.queue import unstored_proposal, unstored_task
 from navigator.git.private import PrivateRepo
-from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, chat_request, is_requests_fault
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.drafting import Draft, NotApplied, draft, title_of

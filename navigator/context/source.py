@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable
+from functools import cached_property
 from pathlib import Path
 
+from navigator.context.scope import IGNORE_FILE, ignore_rules, in_scope, is_secret
 from navigator.git.diffs import path_text
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import TreeEntry
-from navigator.git.scope import IGNORE_FILE, ignore_rules, in_scope, is_secret
 from navigator.model.models import Project
 from navigator.model.secrets import MOST_VALUES, Redactor, values_in
 from navigator.process.guarded import NotPlain, read_file
@@ -32,9 +32,6 @@ class TreeSource:
         self.private = private
         self.treeish = treeish
         self.project = project
-        self._paths: tuple[str, ...] | None = None
-        self._folders: frozenset[str] | None = None
-        self._ignored: Callable[[str], bool] | None = None
 
     @property
     def entries(self) -> dict[str, TreeEntry]:
@@ -43,9 +40,23 @@ class TreeSource:
 
     def paths(self) -> Collection[str]:
         """The paths that may be shown to a model, in order."""
-        if self._paths is None:
-            self._paths = tuple(path for path in self.entries if not self.why_hidden(path))
-        return self._paths
+        return self._shown
+
+    @cached_property
+    def _shown(self) -> tuple[str, ...]:
+        return tuple(path for path in self.entries if not self.why_hidden(path))
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        parted = (path.split("/") for path in self.entries)
+        return frozenset("/".join(parts[:n]) for parts in parted for n in range(1, len(parts)))
+
+    @cached_property
+    def _ignored(self) -> Callable[[str], bool]:
+        """Whether a path is named in the ignore file, where that is a plain file."""
+        rules = self.entries.get(IGNORE_FILE)
+        plain = rules is not None and rules.mode in _FILE_MODES
+        return ignore_rules(self.private.read_blob(rules.sha) if rules and plain else None)
 
     def why_hidden(self, path: str) -> str:
         """Why a path of the tree may not be shown, by what is known without its content; "" where it may, or is not there."""
@@ -58,17 +69,9 @@ class TreeSource:
             return "may hold secrets"
         if not in_scope(path, self.project):
             return "outside of the project's include and exclude"
-        if self._ignored is None:
-            rules = self.entries.get(IGNORE_FILE)
-            plain = rules is not None and rules.mode in _FILE_MODES
-            self._ignored = ignore_rules(self.private.read_blob(rules.sha) if rules and plain else None)
         if self._ignored(path):
             return f"named in {IGNORE_FILE}"
         return "" if path.isprintable() else "its path has characters that cannot be shown"
-
-    def hidden(self) -> dict[str, int]:
-        """How many files of the tree are not shown, by reason."""
-        return dict(Counter(reason for path in self.entries if (reason := self.why_hidden(path))))
 
     def read(self, path: str) -> bytes | None:
         """The bytes of a file, or the target of a symlink; None where there is no file."""
@@ -82,12 +85,6 @@ class TreeSource:
         entry = self.entries.get(path)
         if entry is not None:
             return entry.mode
-        if self._folders is None:
-            self._folders = frozenset(
-                "/".join(parts[:n])
-                for parts in (p.split("/") for p in self.entries)
-                for n in range(1, len(parts))
-            )
         return "040000" if path in self._folders else None
 
     def size(self, path: str) -> int:

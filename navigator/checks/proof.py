@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from navigator.checks.syntax import parse_python
 from navigator.model.json_text import table
 
-_NAMES: dict[str, list[str]] = table(__package__, "facts.toml")
+_NAMES: dict[str, list[str]] = table(__package__, "proof.toml")
 _NEUTRAL = sys.stdlib_module_names - set(_NAMES["running"]) | set(_NAMES["neutral"])
 """Modules whose values say nothing about the project."""
+
+MISSING_WORDS = frozenset(_NAMES["missing_words"])
+"""Words of Python's own messages about what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +34,7 @@ class Source:
 
     problem: str = ""
     refusals: tuple[str, ...] = ()
-    baseless: tuple[tuple[int, str], ...] = ()
-
-    def why_baseless(self, line: int) -> str:
-        """Why a failure at this line says nothing; "" where it may say something."""
-        return dict(self.baseless).get(line, "")
+    baseless: Mapping[int, str] = field(default_factory=dict)
 
 
 def read_test(text: str, files: Collection[str] = ()) -> Source:
@@ -52,7 +51,7 @@ def read_test(text: str, files: Collection[str] = ()) -> Source:
     depends = _Depends(tree)
     baseless: dict[int, str] = {}
     _statements(tree.body, depends, baseless, guarded=False)
-    return Source("", tuple(_refusals(tree, files)), tuple(sorted(baseless.items())))
+    return Source("", tuple(_refusals(tree, files)), baseless)
 
 
 class _Depends:
@@ -60,24 +59,21 @@ class _Depends:
 
     def __init__(self, tree: ast.Module) -> None:
         self.names: set[str] = set()
-        self.imported: set[str] = set()
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
-                found = [
+                self.names.update(
                     item.asname or item.name.partition(".")[0]
                     for item in node.names
                     if not _neutral(item.name)
-                ]
-                self.imported.update(found)
+                )
             elif isinstance(node, ast.ImportFrom) and (node.level or not _neutral(node.module or "")):
-                self.imported.update(item.asname or item.name for item in node.names)
+                self.names.update(item.asname or item.name for item in node.names)
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 self.names.update(
                     arg.arg
                     for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
                     if arg.arg not in _NAMES["empty_fixtures"]
                 )
-        self.names |= self.imported
         flows = list(_flows(tree))
         grown = True
         while grown:
@@ -104,20 +100,16 @@ def _neutral(module: str) -> bool:
     return module.partition(".")[0] in _NEUTRAL
 
 
-def _flows(tree: ast.Module) -> Iterator[tuple[set[str], ast.AST]]:
+def _flows(tree: ast.Module) -> Iterator[tuple[set[str], ast.AST | None]]:
     """(names, source): the names get what the source computes."""
     for node in ast.walk(tree):
         match node:
             case ast.Assign(targets=targets, value=value):
                 yield {name for target in targets for name in _stored(target)}, value
-            case ast.AnnAssign(target=target, value=value) if value is not None:
-                yield set(_stored(target)), value
-            case ast.AugAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
-                yield set(_stored(target)), value
-            case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
-                yield set(_stored(target)), value
-            case ast.AsyncFor(target=target, iter=value):
-                yield set(_stored(target)), value
+            case ast.AnnAssign() | ast.AugAssign() | ast.NamedExpr():
+                yield set(_stored(node.target)), node.value
+            case ast.For() | ast.AsyncFor() | ast.comprehension():
+                yield set(_stored(node.target)), node.iter
             case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
                 for item in items:
                     if item.optional_vars is not None:
@@ -161,17 +153,11 @@ def _bodies(node: ast.stmt, depends: _Depends, *, guarded: bool) -> Iterator[tup
     match node:
         case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body) | ast.ClassDef(body=body):
             yield body, False
-        case ast.If(test=test, body=body, orelse=orelse) | ast.While(test=test, body=body, orelse=orelse):
-            under = guarded or depends.any(test)
-            yield body, under
-            yield orelse, under
-        case (
-            ast.For(iter=iterated, body=body, orelse=orelse)
-            | ast.AsyncFor(iter=iterated, body=body, orelse=orelse)
-        ):
-            under = guarded or depends.any(iterated)
-            yield body, under
-            yield orelse, under
+        case ast.If() | ast.While() | ast.For() | ast.AsyncFor():
+            condition = node.test if isinstance(node, ast.If | ast.While) else node.iter
+            under = guarded or depends.any(condition)
+            yield node.body, under
+            yield node.orelse, under
         case ast.With(body=body) | ast.AsyncWith(body=body):
             yield body, guarded
         case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=finalbody):
@@ -186,6 +172,13 @@ def _bodies(node: ast.stmt, depends: _Depends, *, guarded: bool) -> Iterator[tup
                 yield case.body, guarded or depends.any(subject)
         case _:
             pass
+
+
+_ONLY_HOLDS = (
+    *(ast.If, ast.While, ast.For, ast.AsyncFor, ast.Try, ast.Match),
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom),
+)
+"""Statements that fail by what is in them, or not at all."""
 
 
 def _why(node: ast.stmt, depends: _Depends) -> str:
@@ -203,26 +196,21 @@ def _why(node: ast.stmt, depends: _Depends) -> str:
             return (
                 "" if depends.any(*items, *body) else "what it expects does not depend on the project's code"
             )
-        case ast.If() | ast.While() | ast.For() | ast.AsyncFor() | ast.Try() | ast.Match():
-            return ""
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Import() | ast.ImportFrom():
+        case _ if isinstance(node, _ONLY_HOLDS) or depends.any(node):
             return ""
         case _:
-            return "" if depends.any(node) else "it fails by itself, without the project's code"
+            return "it fails by itself, without the project's code"
 
 
 def _refusals(tree: ast.Module, files: Collection[str]) -> Iterator[str]:
     names = {path.rpartition("/")[2] for path in files}
     for node in ast.walk(tree):
         match node:
-            case ast.Attribute(attr=word) | ast.Name(id=word) | ast.alias(name=word) if (
-                word in _NAMES["tampers"]
-            ):
-                yield f"it interferes with the report of its own run (`{word}`)"
-            case ast.Attribute(attr=word) | ast.Name(id=word) | ast.alias(name=word) if (
-                word in _NAMES["source"]
-            ):
-                yield "it reads the source of the code instead of running it"
+            case ast.Attribute(attr=word) | ast.Name(id=word) | ast.alias(name=word):
+                if word in _NAMES["tampers"]:
+                    yield f"it interferes with the report of its own run (`{word}`)"
+                elif word in _NAMES["source"]:
+                    yield "it reads the source of the code instead of running it"
             case ast.Constant(value=str(text)) if text.rpartition("/")[2] in names:
                 yield "it names a changed file: it would read the source instead of running it"
             case _:
@@ -230,10 +218,17 @@ def _refusals(tree: ast.Module, files: Collection[str]) -> Iterator[str]:
 
 
 def whole_statements(text: str, lines: Collection[int]) -> frozenset[int]:
-    """The lines of the statements that these lines are of: a string or a tuple of several lines runs on its first one."""
+    """The lines of the statements that these lines are of: a string or a tuple of several lines runs on its first one.
+
+    Of a text that does not parse, the lines themselves.
+    """
     wanted = set(lines)
     found = set(wanted)
-    for node in ast.walk(_parsed(text)):
+    try:
+        tree = parse_python(text)
+    except (SyntaxError, ValueError):
+        return frozenset(wanted)
+    for node in ast.walk(tree):
         if isinstance(node, ast.stmt):
             body = getattr(node, "body", None) or getattr(node, "cases", None)
             first = body[0] if body else None
@@ -243,11 +238,3 @@ def whole_statements(text: str, lines: Collection[int]) -> frozenset[int]:
             if wanted.intersection(own):
                 found.update(own)
     return frozenset(found)
-
-
-def _parsed(text: str) -> ast.Module:
-    """A file's tree; an empty one where it does not parse."""
-    try:
-        return parse_python(text)
-    except (SyntaxError, ValueError):
-        return ast.Module(body=[], type_ignores=[])

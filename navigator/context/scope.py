@@ -94,9 +94,4 @@ def ignore_rules(content: bytes | None) -> Callable[[str], bool]:
         except GitIgnorePatternError:
             continue
         patterns.append(line)
-    spec = GitIgnoreSpec.from_lines(patterns)
-
-    def ignored(path: str) -> bool:
-        return bool(spec.match_file(path))
-
-    return ignored
+    return GitIgnoreSpec.from_lines(patterns).match_file
