@@ -14,13 +14,12 @@ from navigator.actions.projects import AddProject, CheckProject, Landing, Remove
 from navigator.cli import output, session
 from navigator.cli.command import Commands, Folder, ProjectName, Value, command, given
 from navigator.config.paths import is_folder, typed_path
-from navigator.git.facts import read_facts
+from navigator.git.facts import find_repositories, read_facts, repository_of
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.models import Baseline
 from navigator.model.states import CheckOutcome
 from navigator.model.text import plural, safe_line
 from navigator.sandbox.propose import proposed_for, untested
-from navigator.setup.repositories import find_repositories, repository_of
 
 if TYPE_CHECKING:
     from navigator.model.models import Project

@@ -232,7 +232,10 @@ class _Parser:
         end = self._until(i + 1, lambda line: (closer(line) or opener(line) or ("", 0))[1] == length)
         closing = closer(self.lines[end]) if end < len(self.lines) else None
         if closing is None:
-            self._unclosed(end, path, kind, length)
+            ended = end == len(self.lines)
+            where = "The answer ends" if ended else f"The next block begins (line {end + 1} of the answer)"
+            why = BlockRefused("unclosed", where=where, closer=quote(f"{'>' * length} {kind.closing}"))
+            self._problem(path, why)
             return self._leave(i, end)
         self._take(i, end + 1)
         self._add(i, end, path, kind, length, closed_by=closing == (kind.closing, length))
@@ -262,13 +265,6 @@ class _Parser:
         self.looks += [line for line in body if line.strip() and not is_fence(line)]
         self._take(i, i + 1 + len(body) + closed)
         return i + 1 + len(body) + closed
-
-    def _unclosed(self, end: int, path: str, kind: BlockKind, length: int) -> None:
-        where = f"The next block begins (line {end + 1} of the answer)"
-        if end == len(self.lines):
-            where = "The answer ends"
-        closing = quote(f"{'>' * length} {kind.closing}")
-        self._problem(path, BlockRefused("unclosed", where=where, closer=closing))
 
     def _add(self, i: int, end: int, path: str, kind: BlockKind, length: int, *, closed_by: bool) -> None:
         """Take a closed block in, or say what is wrong with it."""

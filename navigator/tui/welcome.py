@@ -119,7 +119,7 @@ class AddProjectsScreen(NavScreen):
 
     @work(exclusive=True)
     async def _look(self, folder: Path) -> None:
-        from navigator.setup.repositories import find_repositories
+        from navigator.git.facts import find_repositories
 
         if not is_folder(folder):
             self._say(f"{folder} is not a folder.")
