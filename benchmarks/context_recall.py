@@ -45,7 +45,7 @@ from pathlib import Path
 from mechanical_looker import Sight, blind, directed, path_parts
 
 from benchmarks.size import sized
-from navigator.context.build import NEARBY_SHARE, Context, build_context, text_of
+from navigator.context.build import NEARBY_SHARE, Context, build_context, readable
 from navigator.context.looker import Looker
 from navigator.context.pack import pack
 from navigator.context.relevance import TaskTerms, rank_files, read_task
@@ -196,7 +196,7 @@ def one(
     )
 
     def read(path: str) -> str | None:
-        return text_of(source.read(path) or b"")
+        return readable(source, path)[0]
 
     for budget in BUDGETS:
         context = build_context(source, project, change.message, (), budget, count, repo=repo)

@@ -189,10 +189,6 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
             for number in numbers
             if landed(number)
         ),
-        "batches": (
-            {"name": f"batch-{number}", "started": at(30 * number, 60), "ended": at(30 * number, 900)}
-            for number in range(1, proposals // 30)
-        ),
         "reproductions": (
             {
                 "proposal_id": number,
@@ -215,7 +211,6 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
                 "origin": f"item {number}",
                 "text": "Make it right",
                 "kind": "fix",
-                "complexity": "simple",
                 "base_commit": "b" * 40,
                 "tree": f"{number:040x}",
                 "changed_lines": number,

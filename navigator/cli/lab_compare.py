@@ -140,6 +140,7 @@ def compare(
     judge: _Judges = (),
     name: str = "",
     seconds: Annotated[float, Value(type=click.FloatRange(min=1))] = 3600.0,
+    dry_run: bool = False,
 ) -> None:
     """Compare ways of working on the same tasks of PROJECTs, all if none is named. Tests in the sandbox decide.
 
@@ -156,6 +157,7 @@ def compare(
         judge: Also have this role's model compare the answers in pairs, blind; repeatable.
         name: The comparison's name; use it again to continue.
         seconds: Time for the test runs that prove a project's tasks.
+        dry_run: Choose the tasks and say what they can show, without asking a model.
     """
     from navigator.figures.compared import outlook
     from navigator.lab.comparing.session import compare as run
@@ -184,7 +186,7 @@ def compare(
                     output.note(can.words())
                     if can.chance < 0.8:
                         output.note(_more_tasks(journal))
-                if not chosen:
+                if dry_run or not chosen:
                     return chosen, can, None, None
                 words = words_again(arm=names, name=called)
                 done = await run(deps, journal, chosen, names, rounds, adapter, "compare", words, output.note)
@@ -194,21 +196,28 @@ def compare(
 
         chosen, can, done, said = asyncio.run(whole())
     document: dict[str, Any] = {"name": called, "n": len(chosen), "power": can}
-    document |= done.document() if done else {"tasks": []}
+    document |= done.document() if done else {"tasks": chosen}
     document |= {"judging": said} if said else {}
-
-    def text(_: object) -> None:
-        if done:
-            tell(done)
-        if said:
-            tell_votes(said)
-
-    output.show(document, text)
+    output.show(document, lambda _: _tell_all(chosen, done, said))
     if not chosen:
         raise UsageError(
             "There is no task with tests that fail without its change.",
             hint="Raise --seconds, or give a --file.",
         )
+
+
+def _tell_all(chosen: list[LabTask], done: Finished | None, said: Tally | None) -> None:
+    if done:
+        tell(done)
+    elif chosen:
+        output.table(
+            chosen,
+            ("task", lambda task: task.key),
+            ("kind", lambda task: task.kind.value),
+            ("what", lambda task: task.text.partition("\n")[0][:80]),
+        )
+    if said:
+        tell_votes(said)
 
 
 async def _tasks(

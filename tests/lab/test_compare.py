@@ -109,9 +109,12 @@ def test_known_models_are_told_apart_in_four_swaps_and_nothing_is_asked_twice(
     bench: Bench, judge: Models
 ) -> None:
     before = fingerprint(bench.path)
+    chosen = bench.compare("code", "--dry-run")
+    assert len(chosen["tasks"]) == chosen["n"] == TASKS
+    assert "scripted" not in json.dumps(chosen)
+    assert bench.models.written == bench.models.read_by == []
     done = bench.compare("code")
-    texts = {task.key: task.text for task in Journal(bench.desk.root / "lab" / "compare" / "code").tasks}
-    assert len(done["tasks"]) == len(texts) == done["n"] == TASKS
+    texts = {task["key"]: task["text"] for task in chosen["tasks"]}
     for task in done["tasks"]:
         assert task["passed"] == {arm: QUALITY.expected(arm, texts[task["key"]]) for arm in USUAL}
     assert done["swaps"] == len(bench.swaps()) <= 4
