@@ -1,1 +1,1 @@
-"""Setting up model servers: profiles of model pairs, SGLang's flags, service units, and what fits into which memory."""
+"""Examining and setting up this machine: doctor, profiles, units, what fits into memory, and taking it all away again."""
