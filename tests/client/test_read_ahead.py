@@ -101,8 +101,8 @@ async def test_no_more_is_read_than_there_is_room_for(
     monkeypatch.setattr(page_cache, "available_bytes", lambda: 16 * MIB)
     report = await read(reader(weights))
     assert (report.ended, report.read_bytes) == ("limit", 16 * MIB)
-    # The first files come first, since a server loads them first. The kernel may read a little beyond.
-    assert page_cache.residency(weights[:1]).resident >= 16 * MIB
+    # The first files come first, since a server loads them first. The kernel may read a little beyond, and take pages back.
+    assert page_cache.residency(weights[:1]).resident >= 15 * MIB
     assert page_cache.residency(weights[1:]).resident == 0
 
 

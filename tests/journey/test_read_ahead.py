@@ -56,12 +56,17 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return files
 
 
+def about(size: int) -> object:
+    """What is in the page cache after `size` bytes were read: the kernel may take pages back at any moment."""
+    return pytest.approx(size, rel=0.1)
+
+
 async def test_a_resident_generator_warms_the_reviewer(weights: list[Path]) -> None:
     warmth = WeightReadAhead(load_settings(), Switch())
     await warmth.rest(Role.GENERATOR)
     assert warmth._ahead is not None
     await warmth._ahead.wait()
-    assert await warmth.measured(await warmth.before(Role.REVIEWER)) == (2 * SIZE, 2 * SIZE)
+    assert await warmth.measured(await warmth.before(Role.REVIEWER)) == (2 * SIZE, about(2 * SIZE))
     await warmth.close()
 
 
@@ -99,4 +104,4 @@ def test_a_swap_is_kept_with_how_warm_it_began(weights: list[Path], tmp_path: Pa
 
         asyncio.run(swap())
         made = world.reader.swaps(1)[0]
-    assert (made.weight_bytes, made.warm_bytes) == (2 * SIZE, SIZE)
+    assert (made.weight_bytes, made.warm_bytes) == (2 * SIZE, about(SIZE))
