@@ -37,7 +37,7 @@ def preview(paths: StatePaths, settings: Settings, store: Reader, identifier: st
     """
     task, deps = store.task(identifier), Prompting(settings)
     material, note = _opening(paths, deps, store, task)
-    made, context, counter = material.prompted, material.prompted.context, deps.counter_for()
+    made, context, counter = material.prompted, material.prompted.context, deps.counter_for(material.writer)
     pieces = [
         Piece("instructions", counter.count(made.messages[0]["content"]), made.version, shared=True),
         *pieces_of(context),
@@ -117,10 +117,10 @@ def try_prompt(
         room, too_large = how.room, list(plan.too_large)
     elif prompt.name in ("generate", "report"):
         made, _ = _opening(paths, deps, store, task)
-        messages, room = list(made.prompted.messages), made.prompted.room
+        role, messages, room = made.writer, list(made.prompted.messages), made.prompted.room
         if prompt.name == "report":
             messages, _ = made.asking(deps.prompts, prompt.name, kind=task.kind.value)
-        count = deps.counter_for().count
+        count = deps.counter_for(role).count
         shown = [(messages, sum(count(message["content"]) for message in messages))]
     else:
         raise UsageError(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.moves import proposal_of_round
-from navigator.journey.prompts.assemble import Elsewhere, elsewhere_blocks, task_block
+from navigator.journey.prompts.assemble import RelatedChange, elsewhere_blocks, task_block
 from navigator.journey.prompts.blocks import KeyRing, data_block
 from navigator.journey.prompts.material import Ground, findings_block, worth_sending
 from navigator.journey.testing import tests_of
@@ -17,7 +17,7 @@ from navigator.model.text import safe_line
 _SECRET = "agent_key"
 
 
-def first(deps: Dependencies, ground: Ground, elsewhere: Sequence[Elsewhere] = ()) -> tuple[str, str]:
+def first(deps: Dependencies, ground: Ground, elsewhere: Sequence[RelatedChange] = ()) -> tuple[str, str]:
     """The prompt's version and text that open a task; `elsewhere` changed in other projects before."""
     task, project = ground.task, ground.source.project
     key = _ring(deps).key_for([task.text, task.note, *(one.text for one in elsewhere)])

@@ -37,7 +37,7 @@ from navigator.journey.drafting import (
     propose,
     syntax_problems,
 )
-from navigator.journey.prompts.assemble import Elsewhere
+from navigator.journey.prompts.assemble import RelatedChange
 from navigator.journey.prompts.material import Ground, settle
 from navigator.journey.write import begin
 from navigator.model import patterns
@@ -69,30 +69,30 @@ async def write_with_agent(deps: Dependencies, task: Task) -> None:
         StoreError: what happened could not be written down.
     """
     known = _last(deps.reader, task)
-    judged = known is not None and known.outcome == "ok"
-    if task.state is TaskState.CHECKING and not judged:
+    judged = known if known is not None and known.outcome == "ok" else None
+    if task.state is TaskState.CHECKING and judged is None:
         deps.move(moves.write_later, task, "an agent's run was interrupted")
         return
     found = await begin(deps, task, settle(deps, task))
     if found is None:
         return
     ground, elsewhere = found
-    if known is not None and judged:
-        await _propose(deps, ground, known)
+    if judged is not None:
+        await _propose(deps, ground, judged)
         return
     async with deps.cpu_work.room_for_agent:
         await _work(deps, ground, known, elsewhere)
 
 
 def _last(reader: Reader, task: Task) -> AgentTurn | None:
-    """The newest turn of the round that ended."""
+    """The latest finished turn of this round."""
     turns = reader.agent_turns(task.id, task.attempt, task.round)
     ended = [turn for turn in turns if turn.outcome not in ("lost", "started")]
     return ended[-1] if ended else None
 
 
 async def _work(
-    deps: Dependencies, ground: Ground, known: AgentTurn | None, elsewhere: Sequence[Elsewhere]
+    deps: Dependencies, ground: Ground, known: AgentTurn | None, elsewhere: Sequence[RelatedChange]
 ) -> None:
     """Run the agent, and act on what it made of its copy."""
     task = ground.task
@@ -181,7 +181,7 @@ class _Run:
 
     deps: Dependencies
     ground: Ground
-    elsewhere: Sequence[Elsewhere]
+    elsewhere: Sequence[RelatedChange]
 
     async def go(self, *, tests_failed: bool) -> AgentResult:
         """Returns a draft, the reason why nothing changes, what is wrong with the last change, or a report.
@@ -218,7 +218,7 @@ class _Run:
         deps = self.deps
         server = deps.settings.generator
         endpoint = Endpoint(server.model, server.context_tokens, server.max_tokens)
-        live = {"task": self.ground.task.id, "role": Role.GENERATOR.value, "purpose": "agent"}
+        live = {"task": self.ground.task.id, "role": Role.GENERATOR.value, "purpose": PURPOSE}
         sandbox = await asyncio.to_thread(probe)
         async with deps.servers.lent(Role.GENERATOR) as client:
             most, heat = min(server.agent.requests, TURN_CALLS), self.ground.task.variation.temperature
@@ -239,21 +239,21 @@ class _Run:
         checkout: Checkout,
         journal: TurnJournal,
         tests_failed: bool,
-        again_: bool,
+        resumed: bool,
     ) -> AgentResult:
         deps, ground = self.deps, self.ground
-        if not again_:
-            version, text = first(deps, ground, self.elsewhere)
-        else:
+        if resumed:
+            purpose = "tests" if tests_failed else "revise"
             version, text = again(deps, ground, tests_failed=tests_failed)
-        purpose = "write" if not again_ else "tests" if tests_failed else "revise"
-        result: AgentResult = NotApplied(("It made no change.",), ())
-        for _ in range(1 + REPAIRS):
-            result = await self._turn(session, checkout, journal, purpose, version, text)
+        else:
+            purpose = "write"
+            version, text = first(deps, ground, self.elsewhere)
+        result = await self._turn(session, checkout, journal, purpose, version, text)
+        for _ in range(REPAIRS):
             if not isinstance(result, NotApplied):
                 break
-            purpose = "repair"
             version, text = again(deps, ground, problems=result.problems)
+            result = await self._turn(session, checkout, journal, "repair", version, text)
         return result
 
     async def _turn(

@@ -96,7 +96,7 @@ class Prompting:
                 del self._maps[next(iter(self._maps))]
         return held
 
-    def counter_for(self, role: Role = Role.GENERATOR) -> TokenCounter:
+    def counter_for(self, role: Role) -> TokenCounter:
         """Counts tokens as `role`'s model does, or estimates and says so; where it names no tokenizer, as the generator does."""
         from navigator.context.tokens import load_counter
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from navigator.cli.prompts import prompts
+from navigator.context.tokens import load_counter
+from navigator.journey.prompts.material import gather
 from navigator.model.errors import ConfigError, UsageError
+from navigator.model.states import Role
 from tests.journey.room import Room, text_of
 from tests.journey.scripted_models import Models
 from tests.journey.test_prompts import own
@@ -48,6 +53,19 @@ def test_a_prompt_is_tried_as_the_conductor_sends_it(room: Room) -> None:
     trial = tried(task)
     assert trial["prompts"][0]["messages"][0]["content"].startswith("You distrust one proposed change")
     assert trial["prompt_version"] != used.prompt_version
+
+
+def test_a_prompt_is_counted_by_the_tokenizer_of_its_writer(room: Room) -> None:
+    folder = str(Path(__file__).parents[1] / "client" / "data" / "tokenizer")
+    room.settle(routing='reviewer = ["fix"]', reviewer=f'tokenizer = "{folder}"')
+    task, count = room.queue(kind="fix"), load_counter(folder).count
+    trial = tried(task)
+    (shown,) = trial["prompts"]
+    assert (trial["role"], trial["exact"]) == ("reviewer", True)
+    assert shown["tokens"] == sum(count(message["content"]) for message in shown["messages"])
+    with room.world() as world:
+        made = asyncio.run(gather(world, room.task(task), Role.REVIEWER)).prompted
+    assert made.tokens == sum(count(message["content"]) for message in made.messages)
 
 
 def test_what_cannot_be_tried_says_why(room: Room, models: Models) -> None:

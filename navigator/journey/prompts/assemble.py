@@ -29,7 +29,7 @@ LOOKING_AIM = 12_000
 OVERHEAD = 1_500
 """Tokens kept free for the instructions, the delimiters and the feedback."""
 
-BYTES_A_TOKEN = 3
+LEAST_BYTES_PER_TOKEN = 3
 """Bytes of code that one token has at least."""
 
 LEAST = 1_000
@@ -41,6 +41,9 @@ class Prompted:
     """A prompt, ready to be sent.
 
     Attributes:
+        version: of the template it was rendered from.
+        key: what fences its blocks; nothing in them contains it.
+        marker: the length of the markers (`<<<`) around an edit; nothing shown has one as long.
         tokens: of all messages, the chat template's own few left out.
         room: what the server leaves for a prompt.
         looks: how often its writer may look in each round.
@@ -56,16 +59,15 @@ class Prompted:
     looks: int = 0
 
 
-def looks_of(settings: Settings, kind: TaskKind) -> int:
+def allowed_looks(settings: Settings, kind: TaskKind) -> int:
     """How often the writer of a task may look in each round; a report and a scan are written from what is shown."""
     return 0 if kind in REPORT_KINDS else settings.generator.looks
 
 
 @dataclass(frozen=True)
-class Elsewhere:
-    """A change that the files shown do not have; `text` is its diff.
-
-    It is one in another project, which the task comes after, or (`sent_back`) the task's own earlier one.
+class RelatedChange:
+    """A change that the base does not contain: one in another project that this task follows, or (`sent_back`) the task's own
+    earlier attempt. `text` is its diff.
     """
 
     project: str
@@ -81,7 +83,7 @@ def prompt_for(
     task: Task,
     project: Project,
     writer: Role,
-    elsewhere: Sequence[Elsewhere] = (),
+    elsewhere: Sequence[RelatedChange] = (),
 ) -> Prompted:
     """Choose the context, render the prompt, and see that all of it fits. Reads git and parses: call it in a thread.
 
@@ -92,7 +94,7 @@ def prompt_for(
         NavigatorError: the task's text leaves no room for files.
     """
     server = deps.settings.server(writer)
-    count = deps.counter_for().count
+    count = deps.counter_for(writer).count
     room = server.context_tokens - server.max_tokens
     most = room - OVERHEAD
     own = most - count("".join([task.text, task.note, *(change.text for change in elsewhere)]))
@@ -101,10 +103,10 @@ def prompt_for(
             f"{task.id}: the task's text leaves no room for files in a context of {server.context_tokens} tokens.",
             hint="Shorten the task, or raise context_tokens.",
         )
-    looks = looks_of(deps.settings, task.kind)
+    looks = allowed_looks(deps.settings, task.kind)
     shared = LOOKING_AIM if looks else CONTEXT_AIM
     # What the task names is shown whole in either case: nobody has to ask for it.
-    named = sum(source.size(path) for path in task.files) // BYTES_A_TOKEN
+    named = sum(source.size(path) for path in task.files) // LEAST_BYTES_PER_TOKEN
     aim = min(CONTEXT_AIM, LOOKING_AIM + named) if looks else CONTEXT_AIM
     # Where the server has little room, half of it is kept for looks.
     budget = min(aim, own // 2 if looks else own)
@@ -138,7 +140,7 @@ def _render(
     project: Project,
     room: int,
     looks: int,
-    elsewhere: Sequence[Elsewhere],
+    elsewhere: Sequence[RelatedChange],
     writer: Role,
 ) -> Prompted:
     texts = [*context_texts(context), *(change.text for change in elsewhere)]
@@ -167,7 +169,8 @@ def _render(
         sent_back=any(one.sent_back for one in elsewhere),
     )
     messages = opening(system, user)
-    tokens = deps.counter_for().count(system) + deps.counter_for().count(user)
+    count = deps.counter_for(writer).count
+    tokens = count(system) + count(user)
     return Prompted(context, messages, version, key, marker, tokens, room, looks)
 
 
@@ -204,7 +207,7 @@ def own_blocks(context: Context, key: str) -> list[str]:
     return blocks
 
 
-def elsewhere_blocks(elsewhere: Sequence[Elsewhere], key: str) -> list[str]:
+def elsewhere_blocks(elsewhere: Sequence[RelatedChange], key: str) -> list[str]:
     """What the files do not have: changes in other projects, and the task's own one that was sent back."""
     return [
         data_block(

@@ -16,7 +16,7 @@ from navigator.git.private import PrivateRepo, is_commit_id
 from navigator.git.runner import Git
 from navigator.journey.calls import Message, opening
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.prompts.assemble import OVERHEAD, Elsewhere, Prompted, prompt_for
+from navigator.journey.prompts.assemble import OVERHEAD, Prompted, RelatedChange, prompt_for
 from navigator.journey.prompts.blocks import data_block, diff_text, finding_row
 from navigator.journey.prompts.library import PromptLibrary
 from navigator.journey.prompts.looks import LookTalk
@@ -184,7 +184,7 @@ async def gather(deps: Dependencies, task: Task, writer: Role = Role.GENERATOR) 
     return Material(task, source, made, talk, writer=writer)
 
 
-async def settle(deps: Dependencies, task: Task) -> tuple[Ground, list[Elsewhere]]:
+async def settle(deps: Dependencies, task: Task) -> tuple[Ground, list[RelatedChange]]:
     """The base, pinned if the attempt has none, for a writer that reads by itself, and what changed in other projects
     before; raises as `gather`."""
     project = deps.reader.project(task.project_id)
@@ -225,7 +225,7 @@ def _prompt_key(prompts: PromptLibrary, project: Project, task: Task, base: str,
 
 
 def _talk(deps: Dependencies, source: TreeSource, task: Task, made: Prompted, writer: Role) -> LookTalk:
-    rules, count = deps.settings.generator, deps.counter_for().count
+    rules, count = deps.settings.generator, deps.counter_for(writer).count
     # One more answer, the one that is repaired or revised, and what is said about it, are in the conversation too.
     room = made.room - made.tokens - deps.settings.server(writer).max_tokens - OVERHEAD
     looker = Looker(deps.map_of(source), task.text, task.files, made.context, rules.look_tokens, count)
@@ -243,7 +243,7 @@ def _talk(deps: Dependencies, source: TreeSource, task: Task, made: Prompted, wr
 
 async def _elsewhere(
     deps: Dependencies, project: Project, task: Task, before: Sequence[Proposal]
-) -> list[Elsewhere]:
+) -> list[RelatedChange]:
     """The changes in other projects that a task comes after, and the one that the developer sent back."""
     found = []
     sent = sent_back(deps.reader, task)
@@ -253,7 +253,7 @@ async def _elsewhere(
         other = deps.reader.project(change.project_id)
         async with deps.repositories.opened(other) as private:
             text = await asyncio.to_thread(change_text, other, private, change)
-        found.append(Elsewhere(other.name, change.id, change.title, text, sent_back=change is sent))
+        found.append(RelatedChange(other.name, change.id, change.title, text, sent_back=change is sent))
     return found
 
 
