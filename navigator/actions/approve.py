@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import ConfirmItem, Done, Question, Told, plural
+from navigator.actions.base import ConfirmItem, Done, Question, Told
 from navigator.actions.deciding import Decide, DecisionRow, not_waiting
 from navigator.journey import moves
 from navigator.journey.variants import open_variants, put_away_others
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Landing, Project, Proposal, utc_now
 from navigator.model.states import DecisionKind, LandingState
+from navigator.model.text import plural
 from navigator.sheet.marks import NEVER, Kind, marks, named_once, to_confirm, unconfirmed, with_others
 from navigator.sheet.waiting import tips
 

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import ValidationError
 
-from navigator.config.reading import dotted
 from navigator.model.errors import NavigatorError, UsageError
-from navigator.model.json_text import require_bounded
+from navigator.model.json_text import first_misfit, require_bounded
 from navigator.model.models import Model
-from navigator.model.text import plural as plural
 from navigator.sheet.marks import read_card
 
 if TYPE_CHECKING:
@@ -90,9 +88,9 @@ class Verb(Model, ABC):
 
     op: ClassVar[str]
     """Its name in the registry and on the socket."""
-    small: ClassVar[bool] = False
-    """It writes only a few bytes: allowed on a full disk too, as long as SQLite can write them."""
-    misfit: ClassVar[str] = "Are the two sides of the same version?"
+    works_on_full_disk: ClassVar[bool] = False
+    """Writes so little that it is allowed when the disk is full."""
+    bad_arguments_hint: ClassVar[str] = "Are the two sides of the same version?"
     """What to do about arguments that do not fit."""
     needs_conductor: ClassVar[bool] = False
     """Only a running conductor can do it: there `Dependencies.conductor` is set."""
@@ -143,16 +141,9 @@ class Verb(Model, ABC):
         try:
             return cls.model_validate(document)
         except ValidationError as error:
-            raise UsageError(f"{cls.op}: {explained(error)}.", hint=cls.misfit) from error
-
-
-def explained(error: ValidationError) -> str:
-    """The first problem in words: `tasks[1].text: is empty`. An unknown key comes first: it explains what is missing."""
-    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    where = dotted(first["loc"]) or "arguments"
-    if first["type"] == "extra_forbidden":
-        return f"there is no argument {where!r}"
-    return f"{where}: {first['msg'].removeprefix('Value error, ')}"
+            raise UsageError(
+                f"{cls.op}: {first_misfit(error, 'argument')}.", hint=cls.bad_arguments_hint
+            ) from error
 
 
 class SubjectVerb(Verb):

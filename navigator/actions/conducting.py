@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from navigator.actions.base import Done, Question, Told, Verb, done, plural
+from navigator.actions.base import Done, Question, Told, Verb, done
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.records import PreparedProject
 from navigator.model.states import Role, TaskState
+from navigator.model.text import plural
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
@@ -20,7 +21,7 @@ class Conduct(Verb):
     """Load the reviewer before the batch is full ("review"), load `role` when current work finishes ("swap"), or "stop"."""
 
     op = "conduct"
-    small = True
+    works_on_full_disk = True
     needs_conductor = True
 
     do: Literal["review", "swap", "stop"]
@@ -107,7 +108,7 @@ class RunExam(Verb):
     """
 
     op = "exam.run"
-    small = True
+    works_on_full_disk = True
     needs_conductor = True
 
     items: int = Field(default=20, ge=1)

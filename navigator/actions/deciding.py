@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
 
-from navigator.actions.base import Done, NoteField, Question, SubjectVerb, Told, Verb, done, plural
+from navigator.actions.base import Done, NoteField, Question, SubjectVerb, Told, Verb, done
 from navigator.journey.moves import reject, withdraw_approval
 from navigator.model import patterns
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Decision, Model, Proposal, utc_now
 from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
+from navigator.model.text import plural
 from navigator.sheet.marks import read_card
 from navigator.sheet.parts import built_on, is_landed
 from navigator.sheet.writing import comment_text, place_of
@@ -336,7 +337,7 @@ class Undo(SubjectVerb):
     """Undo landings: move the branch back, or make a revert commit on a new branch. Withdraw approvals that have not landed."""
 
     op = "undo"
-    small = True
+    works_on_full_disk = True
 
     ids: tuple[str, ...]
 

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from navigator.actions.base import Done, Question, Told, Verb, done, plural
+from navigator.actions.base import Done, Question, Told, Verb, done
 from navigator.actions.conducting import swap_words
 from navigator.actions.deciding import Pinned, not_waiting, require_tree
 from navigator.journey import moves
 from navigator.model.errors import ConfigError, Conflict, NavigatorError
 from navigator.model.models import Proposal
 from navigator.model.states import Escalation, Role, TaskState
+from navigator.model.text import plural
 from navigator.sheet.marks import read_card
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from navigator.actions.base import (
     Told,
     Verb,
     done,
-    plural,
     refusal_of,
 )
 from navigator.model.errors import Conflict, NavigatorError, NotFound
 from navigator.model.models import Finding, Judged
 from navigator.model.states import Judgement, Role
+from navigator.model.text import plural
 from navigator.sheet.writing import numbered
 from navigator.store.reads.exam import MOST_TEXT, Precedent
 
@@ -35,7 +35,7 @@ class MarkSeen(Verb):
     """Mark proposals by id as looked at, or not."""
 
     op = "seen"
-    small = True
+    works_on_full_disk = True
 
     ids: tuple[str, ...]
     seen: bool = True
@@ -52,7 +52,7 @@ class SaveDraft(Verb):
     """Keep a text that was typed and not sent, under a key; an empty one is dropped."""
 
     op = "draft.save"
-    small = True
+    works_on_full_disk = True
 
     key: str
     text: str
@@ -72,7 +72,7 @@ class KeepComment(SubjectVerb):
     """
 
     op = "comment"
-    small = True
+    works_on_full_disk = True
 
     proposal: str
     path: str
@@ -121,7 +121,7 @@ class JudgeFinding(Verb):
     """
 
     op = "finding.judge"
-    small = True
+    works_on_full_disk = True
 
     proposal: str = ""
     number: int = 0

@@ -8,11 +8,12 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from navigator.actions.base import Done, Question, Told, Verb, done, plural
+from navigator.actions.base import Done, Question, Told, Verb, done
 from navigator.journey.moves import cancel, withdraw_approval
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Project
 from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES, TaskState
+from navigator.model.text import plural
 
 if TYPE_CHECKING:
     from navigator.git.facts import RepoFacts
@@ -138,7 +139,7 @@ class RemoveProjects(Verb):
     """Of the repositories nothing is changed but Navigator's hook, which goes; what waits is cancelled; the history stays."""
 
     op = "project.remove"
-    small = True
+    works_on_full_disk = True
 
     names: tuple[str, ...]
 

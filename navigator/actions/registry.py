@@ -73,7 +73,7 @@ async def perform(deps: Dependencies, name: str, document: dict[str, Any]) -> di
         NavigatorError: what the verb itself refuses.
     """
     asked = verb(name).read(document)
-    if not asked.small:
+    if not asked.works_on_full_disk:
         require_space(deps.paths.root)
     found = await asked.perform(deps)
     made: dict[str, Any] = to_jsonable_python({**found.data, "told": found.told})

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Self
 
 from pydantic import model_validator
 
-from navigator.actions.base import Done, NoteField, Question, SubjectVerb, Told, Verb, done, plural
+from navigator.actions.base import Done, NoteField, Question, SubjectVerb, Told, Verb, done
 from navigator.actions.deciding import TreePin, require_tree, wrong_state
 from navigator.actions.tasks import TEXT_LIMIT
 from navigator.journey.moves import put_away
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Finding, Proposal, Task
 from navigator.model.states import LOOP_TASK_STATES, ProposalState, TaskKind
-from navigator.model.text import safe_line
+from navigator.model.text import plural, safe_line
 from navigator.sheet.writing import comment_text, place_of
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Built:
+class _Built:
     """Some of a proposal as it is in the private repository, on the commit `base`: what was chosen, the diff on that base, and
     what opens the prompt where it has to be written again."""
 
@@ -78,7 +78,7 @@ class Split(SubjectVerb):
             self.model_copy(update={"tree": parent.tree}).require(deps.reader)
             part, rest = self._keep(tx, parent, taken, left)
         for one in (part, rest) if not deps.conducting else ():
-            await check_now(deps, one.task_id)
+            await _check_now(deps, one.task_id)
         return self._became(deps, parent, deps.reader.proposal(part.id), deps.reader.proposal(rest.id))
 
     def question(self, reader: Reader) -> Question:
@@ -90,14 +90,14 @@ class Split(SubjectVerb):
         )
         return Question(f"Make a proposal of {', '.join(self.hunks)} of {shown.id}?", lines, "split")
 
-    def _build(self, deps: Dependencies, parent: Proposal) -> tuple[Built, Built]:
+    def _build(self, deps: Dependencies, parent: Proposal) -> tuple[_Built, _Built]:
         """The part, and what is left: on the proposal's own base where it touches no file of the part, so that each can land
         alone, else on a commit that holds the part."""
         from navigator.git.hunks import ChoiceRefused, build_part, commit_part
 
         private, base = deps.repositories.private(deps.reader.project(parent.project_id)), parent.base_commit
         chosen = build_part(private, base, parent.tree, self.hunks)
-        part = _built(deps, parent, chosen, base, f"{', '.join(chosen.labels)} of {parent.id}")
+        part = _check_and_keep(deps, parent, chosen, base, f"{', '.join(chosen.labels)} of {parent.id}")
         try:
             rest = build_part(private, base, parent.tree, chosen.rest)
             alone = set(chosen.paths).isdisjoint(rest.paths)
@@ -110,14 +110,14 @@ class Split(SubjectVerb):
             paths = tuple(dict.fromkeys(one.path for one in private.raw_diff(base, parent.tree)))
             rest = replace(chosen, tree=parent.tree, paths=paths)
         rest = replace(rest, labels=chosen.rest, rest=chosen.labels)
-        return part, _built(deps, parent, rest, base, f"The rest of {parent.id}")
+        return part, _check_and_keep(deps, parent, rest, base, f"The rest of {parent.id}")
 
     def _keep(
-        self, tx: Transaction, parent: Proposal, taken: Built, left: Built
+        self, tx: Transaction, parent: Proposal, taken: _Built, left: _Built
     ) -> tuple[Proposal, Proposal]:
         """A proposal of each, in one transaction."""
         said = f"part of {parent.id}"
-        part = add_part(tx, parent, taken, f"{said}: {', '.join(taken.chosen.labels)}", said)
+        part = _add_part(tx, parent, taken, f"{said}: {', '.join(taken.chosen.labels)}", said)
         task = tx.new_attempt(parent.task_id, note=left.note)
         tx.set_task_base(task.id, left.base)
         if left.base != parent.base_commit:
@@ -143,15 +143,15 @@ class Split(SubjectVerb):
         return done(told, proposals=[part], rest=beside)
 
 
-def _built(
+def _check_and_keep(
     deps: Dependencies,
     parent: Proposal,
     chosen: Chosen,
     base: str,
     what: str,
-) -> Built:
-    """A part, checked against the policy. The private repository keeps its tree before the rows that name it exist: a crash here
-    leaves only an unused name.
+) -> _Built:
+    """Check a part against the policy and keep its tree in the private repository. It is kept before its database rows exist, so
+    a crash leaves only an unused ref.
 
     Raises:
         Conflict: the policy refuses it; `what` it is, in words.
@@ -168,10 +168,10 @@ def _built(
         raise Conflict(f"{what} is refused by policy: {refused.path} {why}.", hint="Choose other hunks.")
     private.keep(part_name(parent.id, tree), tree, base)
     whole = private.diff(parent.base_commit, parent.tree)
-    return Built(chosen, base, private.diff(base, tree), policy, part_note(parent, whole, chosen.labels))
+    return _Built(chosen, base, private.diff(base, tree), policy, part_note(parent, whole, chosen.labels))
 
 
-def add_part(tx: Transaction, parent: Proposal, built: Built, reason: str, title: str) -> Proposal:
+def _add_part(tx: Transaction, parent: Proposal, built: _Built, reason: str, title: str) -> Proposal:
     """The part's task and proposal, queued for the checks.
 
     Args:
@@ -186,8 +186,8 @@ def add_part(tx: Transaction, parent: Proposal, built: Built, reason: str, title
     return _derived(tx, parent, made, built, title)
 
 
-def _derived(tx: Transaction, parent: Proposal, task: Task, built: Built, what: str) -> Proposal:
-    """Add a proposal of some of another one to a task that is in its checks; `what` it is, in its title."""
+def _derived(tx: Transaction, parent: Proposal, task: Task, built: _Built, what: str) -> Proposal:
+    """Add to `task` a proposal made of part of `parent`. `what` it is, in its title."""
     return tx.add_proposal(
         parent.model_copy(
             update={
@@ -199,7 +199,7 @@ def _derived(tx: Transaction, parent: Proposal, task: Task, built: Built, what: 
                 "tree": built.chosen.tree,
                 "parent": parent.id,
                 "hunks": built.chosen.labels,
-                "title": part_title(parent, what),
+                "title": _part_title(parent, what),
                 "edits": _edits(parent, built.chosen.paths),
                 "policy": built.policy,
                 "checks": (),
@@ -214,7 +214,7 @@ def _derived(tx: Transaction, parent: Proposal, task: Task, built: Built, what: 
     )
 
 
-def part_title(parent: Proposal, what: str) -> str:
+def _part_title(parent: Proposal, what: str) -> str:
     """`Retry with jitter in client (part of P7)`, as long as a title may be."""
     tail = f" ({what})"
     return cut_title(parent.title, TITLE - len(tail)) + tail
@@ -227,7 +227,7 @@ def _edits(parent: Proposal, paths: Sequence[str]) -> tuple[AppliedEdit, ...]:
     return (*kept, *(AppliedEdit(path=path, rung=Rung.EXACT) for path in paths if path not in known))
 
 
-async def check_now(deps: Dependencies, task_id: str) -> None:
+async def _check_now(deps: Dependencies, task_id: str) -> None:
     """Without a conductor, the checks run here."""
     from navigator.journey.change import check
 

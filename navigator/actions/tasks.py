@@ -14,7 +14,6 @@ from navigator.actions.base import (
     Told,
     Verb,
     done,
-    plural,
     refusal_of,
 )
 from navigator.actions.deciding import wrong_state
@@ -33,6 +32,7 @@ from navigator.model.states import (
     TaskKind,
     TaskState,
 )
+from navigator.model.text import plural
 from navigator.sheet.marks import read_card
 from navigator.sheet.variants import variant_words
 
@@ -77,7 +77,7 @@ class Cancel(TaskVerb):
     """A stage that runs ends at once. The proposal is kept: a retry starts from the beginning."""
 
     op = "task.cancel"
-    small = True
+    works_on_full_disk = True
     words = "cancelled"
 
     @classmethod
@@ -175,7 +175,7 @@ class After(TaskVerb):
     they start at once. A circle is refused."""
 
     op = "task.after"
-    small = True
+    works_on_full_disk = True
 
     after: tuple[str, ...] = ()
 
@@ -331,7 +331,7 @@ class AddTasks(Verb):
     """Queue them in their order, in one transaction: a task that cannot be queued queues none."""
 
     op = "task.add"
-    misfit = f"A task has {', '.join(NewTask.model_fields)}. Nothing was queued."
+    bad_arguments_hint = f"A task has {', '.join(NewTask.model_fields)}. Nothing was queued."
 
     tasks: tuple[NewTask, ...] = Field(max_length=MOST_TASKS)
 

@@ -4,8 +4,8 @@ Written out here because the part that is needed is small: one client, four requ
 `agent-client-protocol` takes most of a second to import, starts processes without a group to end, and leaves standard error
 unread. Source: agentclientprotocol.com, protocol version 1.
 
-An agent is not trusted: every message is bounded and checked, and nothing it says is done but granting it its own tools,
-which work inside the sandbox only.
+An agent is not trusted: every message is bounded and checked, and the only request of its that we grant is permission to use
+its own tools, which run inside the sandbox.
 """
 
 from __future__ import annotations
@@ -34,6 +34,34 @@ class RpcError(Exception):
     """The agent's answer to a request was an error; what it says, in one safe line."""
 
 
+# Why an agent wrote nothing. `AgentUnavailable` is about every task, `AgentFailed` about one turn.
+
+
+class AgentUnavailable(ServingError):
+    """No turn can begin: no sandbox, no program, no protocol, or a login that nobody can give."""
+
+    code = "agent_unavailable"
+    default_hint = "`navigator doctor` starts the agent and says what it lacks."
+
+    @property
+    def needs_settings(self) -> bool:
+        """Always: the next task would meet the same."""
+        return True
+
+
+class AgentFailed(NavigatorError):
+    """A turn that ended without a result: the agent died, said something that is not its protocol, or met a limit.
+
+    `final`: another run would meet the same.
+    """
+
+    code: ClassVar[str] = "agent_failed"
+
+    def __init__(self, message: str, *, hint: str = "", final: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.final = final
+
+
 def _refused(error: Any) -> Exception:
     """What the error in an agent's answer is: `AgentUnavailable` where it asks for a login, else `RpcError`."""
     told = error if isinstance(error, dict) else {}
@@ -58,7 +86,7 @@ def grant(params: Mapping[str, Any]) -> dict[str, Any]:
     return {"outcome": {"outcome": "cancelled"}}
 
 
-class AgentPipes:
+class AgentConnection:
     """One agent's pipes. Belongs to one event loop; `listen` runs beside whoever asks.
 
     Args:
@@ -180,7 +208,7 @@ class AgentPipes:
             raise AgentFailed("The agent closed its input.") from error
 
 
-async def introduce(link: AgentPipes) -> str:
+async def initialize(connection: AgentConnection) -> str:
     """Agree on the protocol; returns the agent's name and version, as in `Qwen Code 0.24.4`.
 
     Raises:
@@ -189,7 +217,7 @@ async def introduce(link: AgentPipes) -> str:
     """
     capabilities = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
     try:
-        told = await link.ask(
+        told = await connection.ask(
             "initialize",
             {
                 "protocolVersion": PROTOCOL,
@@ -212,14 +240,14 @@ async def introduce(link: AgentPipes) -> str:
     return f"{name or 'unnamed'} {version}".strip()
 
 
-async def begin(link: AgentPipes, cwd: str) -> str:
+async def new_session(connection: AgentConnection, cwd: str) -> str:
     """Open a session in a folder; returns its id.
 
     Raises:
         AgentUnavailable: it wants a login, or refuses.
     """
     try:
-        told = await link.ask("session/new", {"cwd": cwd, "mcpServers": []})
+        told = await connection.ask("session/new", {"cwd": cwd, "mcpServers": []})
     except RpcError as error:
         raise AgentUnavailable(f"The agent opens no session: {error}") from None
     name = told.get("sessionId")
@@ -228,7 +256,7 @@ async def begin(link: AgentPipes, cwd: str) -> str:
     return name
 
 
-async def prompt(link: AgentPipes, session: str, text: str) -> str:
+async def prompt(connection: AgentConnection, session: str, text: str) -> str:
     """One turn; returns why it stopped (`end_turn`, `max_tokens`, `max_turn_requests`, `refusal`, `cancelled`).
 
     Raises:
@@ -236,37 +264,9 @@ async def prompt(link: AgentPipes, session: str, text: str) -> str:
         AgentUnavailable: it asks for a login.
     """
     try:
-        told = await link.ask(
+        told = await connection.ask(
             "session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
         )
     except RpcError as error:
         raise AgentFailed(f"The agent reports an error: {error}") from None
     return safe_line(str(told.get("stopReason") or ""))[:40]
-
-
-# Why an agent wrote nothing. `AgentUnavailable` is about every task, `AgentFailed` about one turn.
-
-
-class AgentUnavailable(ServingError):
-    """No turn can begin: no sandbox, no program, no protocol, or a login that nobody can give."""
-
-    code = "agent_unavailable"
-    default_hint = "`navigator doctor` starts the agent and says what it lacks."
-
-    @property
-    def needs_settings(self) -> bool:
-        """Always: the next task would meet the same."""
-        return True
-
-
-class AgentFailed(NavigatorError):
-    """A turn that ended without a result: the agent died, said something that is not its protocol, or met a limit.
-
-    `final`: another run would meet the same.
-    """
-
-    code: ClassVar[str] = "agent_failed"
-
-    def __init__(self, message: str, *, hint: str = "", final: bool = False) -> None:
-        super().__init__(message, hint=hint)
-        self.final = final

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from navigator.agents import acp
-from navigator.agents.acp import AgentFailed, AgentPipes, AgentUnavailable
+from navigator.agents.acp import AgentConnection, AgentFailed, AgentUnavailable
 from navigator.agents.forwarder import Forwarder
 from navigator.agents.profiles import PORT, Endpoint, Launch, launch_for
 from navigator.config.paths import typed_path
@@ -129,11 +129,11 @@ class AgentSession:
             AgentFailed: it died, met a limit, or reported an error.
             ServingError: the generator's server does not answer, or the agent asks for a login.
         """
-        link = self._running.link
-        link.text = ""
+        connection = self._running.connection
+        connection.text = ""
         began = time.monotonic()
-        stopped = await self._running.first(acp.prompt(link, self.name, text))
-        return PromptTurn(stopped, link.text, time.monotonic() - began)
+        stopped = await self._running.first(acp.prompt(connection, self.name, text))
+        return PromptTurn(stopped, connection.text, time.monotonic() - began)
 
 
 @asynccontextmanager
@@ -154,8 +154,8 @@ async def opened(
     begun = False
     try:
         async with asyncio.timeout(START_SECONDS):
-            who = await running.first(acp.introduce(running.link))
-            name = await running.first(acp.begin(running.link, place.project.path))
+            who = await running.first(acp.initialize(running.connection))
+            name = await running.first(acp.new_session(running.connection, place.project.path))
         begun = True
         yield AgentSession(who, name, forwarder, running)
     except AgentFailed as error:
@@ -207,7 +207,7 @@ async def _start(
     finally:
         os.close(descriptor)
     out, into, people = await process.streams()
-    running = Running(process, AgentPipes(out, into, on_text), people, forwarder)
+    running = Running(process, AgentConnection(out, into, on_text), people, forwarder)
     try:
         running.look_after(UsageWatch(process.pid, limits, place.scratch, time.monotonic()))
         async with asyncio.timeout(START_SECONDS):
@@ -291,17 +291,17 @@ class Running:
     def __init__(
         self,
         process: Process,
-        link: AgentPipes,
+        connection: AgentConnection,
         people: asyncio.StreamReader,
         forwarder: Forwarder,
     ) -> None:
-        self.link = link
+        self.connection = connection
         self._people = people
         self._process = process
         self._forwarder = forwarder
         self._stderr = bytearray()
         self._cut: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._jobs = [asyncio.create_task(link.listen()), asyncio.create_task(self._read_stderr())]
+        self._jobs = [asyncio.create_task(connection.listen()), asyncio.create_task(self._read_stderr())]
 
     def look_after(self, watch: UsageWatch) -> None:
         """Hold the agent to its limits from now on."""

@@ -11,11 +11,11 @@ from pydantic import BaseModel, ValidationError
 
 from navigator.config.file import CHECK_HINT
 from navigator.model.errors import ConfigError
+from navigator.model.json_text import Location, dotted
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-Location = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -67,11 +67,3 @@ def _explain(file: Path, problems: list[ErrorDetails]) -> str:
         key = f"{dotted(location)}: " if location else ""
         lines.append(f"{file}: {key}{message[:1].lower()}{message[1:]}.")
     return "\n".join(lines)
-
-
-def dotted(location: Location) -> str:
-    """`("project", 0, "path")` as `project[1].path`: people count from one."""
-    shown = ""
-    for part in location:
-        shown += f"[{part + 1}]" if isinstance(part, int) else f".{part}"
-    return shown.removeprefix(".")

@@ -19,7 +19,7 @@ from navigator.actions.registry import perform
 from navigator.client.errors import ServingError, Unreachable, WrongModel
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.on_events import OnEvents
-from navigator.engine.reconcile import Idle, Incoming, Reconciler
+from navigator.engine.reconcile import Incoming, Reconciler, RevertWatch
 from navigator.engine.residency import Batches, Residency
 from navigator.engine.server import SocketServer
 from navigator.engine.summary import SessionSummary
@@ -137,7 +137,7 @@ class Conductor:
             if not self._options.only:
                 self._spawn(keep_preparing(deps, self._storage, self._swapped))
                 self._spawn(self._incoming.run())
-                self._spawn(Idle(deps, self._storage, self._at_rest).run())
+                self._spawn(RevertWatch(deps, self._storage, self._at_rest).run())
             while not self._stopping:
                 self._wake.clear()
                 try:

@@ -122,12 +122,11 @@ class Reconciler:
         self._residency.note_given_up(role)
 
 
-EVERY = 3.0
-"""Seconds between looks."""
+POLL_SECONDS = 3.0
 
 
 class Incoming:
-    """Looks for such commits while the conductor runs."""
+    """Polls every project's repository for new commits (noted by hooks, or on `review_branches`) and queues a review of each."""
 
     def __init__(self, deps: Dependencies, storage: Storage) -> None:
         self._deps = deps
@@ -137,7 +136,7 @@ class Incoming:
     async def run(self) -> None:
         """For as long as the conductor lives."""
         while True:
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(POLL_SECONDS)
             await self.look()
 
     async def look(self) -> None:
@@ -163,7 +162,7 @@ class Incoming:
 # What became of landed commits and of findings: bounded work that statistics need, done when nothing else is.
 
 
-LOOKED = "reverts_looked"
+REVERTS_LAST_CHECKED = "reverts_looked"
 """The stored moment of the last look for reverted commits."""
 
 LOOK_AGAIN = timedelta(hours=6)
@@ -173,8 +172,8 @@ _IDLE_PAUSE = 60.0
 """Seconds between checks whether anything is due."""
 
 
-class Idle:
-    """Looks now and then what became of landed commits and of findings, while `at_rest` says that nothing else runs."""
+class RevertWatch:
+    """Periodically checks what became of landed commits and of findings, while nothing else runs."""
 
     def __init__(self, deps: Dependencies, storage: Storage, at_rest: Callable[[], bool]) -> None:
         self._deps = deps
@@ -193,7 +192,7 @@ class Idle:
                     log.exception("the look for reverted commits broke")
 
     def _due(self) -> bool:
-        last = self._deps.reader.meta(LOOKED, str)
+        last = self._deps.reader.meta(REVERTS_LAST_CHECKED, str)
         if not isinstance(last, str):
             return True
         return datetime.now(UTC) - datetime.fromisoformat(last.replace("Z", "+00:00")) >= LOOK_AGAIN
@@ -204,7 +203,7 @@ class Idle:
         from navigator.journey.reverts import look_for
 
         with self._storage.writing("when commits were looked for"), self._deps.store.transaction() as tx:
-            tx.set_meta(LOOKED, utc_now())
+            tx.set_meta(REVERTS_LAST_CHECKED, utc_now())
         for project in self._deps.reader.projects():
             if not self._at_rest():
                 return

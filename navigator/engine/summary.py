@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from navigator.figures.swaps import ResidencyCall, modelled_time
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Proposal, Swap, utc_now
 from navigator.model.records import ModelCall
@@ -49,10 +50,11 @@ class SessionSummary:
         self.reason = reason
 
     def document(self) -> dict[str, Any]:
-        """The session in the shape of CONTRACT's `navigator run --json`.
+        """The session, as `navigator run --json` prints it.
 
         Proposals are those that were written or reviewed in this session, verdicts those of its reviews, `failed` the tasks
-        that failed in it and are still failed; `states` counts all tasks.
+        that failed in it and are still failed. `projects`, `tasks`, `states` and `calls` cover the whole store; everything else
+        covers this session only.
         """
         reader = self._deps.reader
         happened = reader.events_of(("review_added", "task_state"), self._before_events)
@@ -93,8 +95,6 @@ class SessionSummary:
         if not self._assumptions:
             serial = sum(row.usage.seconds for row in rows) + sum(swap.seconds for swap in done)
             return {"model_seconds": round(wall, 3), "serial_seconds": round(serial, 3)}
-        from navigator.figures.swaps import ResidencyCall, modelled_time
-
         jobs = [
             ResidencyCall(
                 role=row.role,

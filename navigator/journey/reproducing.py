@@ -45,25 +45,25 @@ _UNASKED, _PENDING = ReproductionOutcome.UNASKED, ReproductionOutcome.PENDING
 _COULD_NOT = ReproductionOutcome.COULD_NOT_RUN
 
 
-async def planned(deps: Dependencies, task: Task, proposal: Proposal, review: Review) -> list[Reproduction]:
+async def plan_reproductions(deps: Dependencies, task: Task, review: Review) -> list[Reproduction]:
     """A row for each finding that a test is to prove; empty where the settings, the project or this machine ask for none."""
     rules, project = deps.settings.review, deps.reader.project(task.project_id)
-    places = to_prove(review.findings)
-    if not rules.reproduce or not places or not project.check.strip() or review.verdict is Verdict.UNREVIEWED:
+    due = to_prove(review.findings)
+    if not rules.reproduce or not due or not project.check.strip() or review.verdict is Verdict.UNREVIEWED:
         return []
     if not deps.settings.checks.unsandboxed and not (await asyncio.to_thread(probe)).works:
         return []
     earlier = deps.reader.held_tests(task.id, task.attempt)
-    return [_pending(deps, review, place, earlier) for place in places[: rules.reproduce_most]]
+    return [_pending(review, index, earlier) for index in due[: rules.reproduce_most]]
 
 
-def _pending(deps: Dependencies, review: Review, place: int, earlier: Sequence[HeldTest]) -> Reproduction:
+def _pending(review: Review, index: int, earlier: Sequence[HeldTest]) -> Reproduction:
     """The row of one finding: with the test of the finding that it repeats, where there is one."""
-    finding = review.findings[place]
+    finding = review.findings[index]
     known = [
         held.reproduction for held in earlier if held.reproduction.text and is_again(finding, held.finding)
     ]
-    told = {"finding": place, "model": review.model}
+    told = {"finding": index, "model": review.model}
     if not known:
         return Reproduction(**told)
     again = known[-1]
@@ -140,7 +140,7 @@ async def _ask_one(
             answer = await _asked(deps, task, version, messages, seq, f"review {held.review_id}")
         except _NoAnswer as error:
             return _without(row, f"no test was written: {error}")
-        made = await asyncio.to_thread(_read_test, deps.redact, answer, marker, place)
+        made = await asyncio.to_thread(_usable_test, deps.redact, answer, marker, place)
         if isinstance(made, WrittenTest):
             return row.model_copy(
                 update={"outcome": _PENDING, "reason": "", "path": made.path, "text": made.text}
@@ -196,8 +196,8 @@ def _without(row: Reproduction, reason: str) -> Reproduction:
     return row.model_copy(update={"outcome": _COULD_NOT, "reason": reason})
 
 
-def _read_test(redact: Redactor, text: str, marker: int, place: _Place) -> WrittenTest | NoTest:
-    """What an answer leaves to run; what is only seen to be wrong once the sandbox ran it is not looked for here."""
+def _usable_test(redact: Redactor, text: str, marker: int, place: _Place) -> WrittenTest | NoTest:
+    """The test in an answer if it can be run, else why not. Problems that only a run shows are not looked for."""
     read = read_test_answer(text, marker, place.taken)
     if isinstance(read, NoTest):
         return read
@@ -249,6 +249,8 @@ def _sample(tests: Sequence[str], suffix: str) -> str:
 
 
 def file_reader(source: TreeSource) -> FileReading:
+    """Returns what reads a file of `source` by its path, as text; None where there is none."""
+
     def read(path: str) -> str | None:
         content = source.read(path)
         return None if content is None else content.decode("utf-8", "replace")
@@ -286,9 +288,9 @@ class NoTest:
 
 def to_prove(findings: Sequence[Finding]) -> list[int]:
     """The indexes of the findings that a test is asked for, the gravest first, those that follow a precedent last."""
-    found = [place for place, finding in enumerate(findings) if weighs(finding)]
+    found = [index for index, finding in enumerate(findings) if weighs(finding)]
     return sorted(
-        found, key=lambda place: (findings[place].set_aside, _GRAVE.index(findings[place].severity))
+        found, key=lambda index: (findings[index].set_aside, _GRAVE.index(findings[index].severity))
     )
 
 
@@ -337,11 +339,11 @@ def why_not_there(path: str, taken: Collection[str]) -> str:
     shown = safe_line(path)[:200]
     if problem := unsafe_path(path):
         return f"{shown}: {problem}"
-    place = PurePosixPath(path)
-    if place.name in _SUPPORT:
+    pure = PurePosixPath(path)
+    if pure.name in _SUPPORT:
         return f"{shown} is no test, but what tests are run with"
     folders = {str(parent) for name in taken for parent in PurePosixPath(name).parents}
-    above = next((parent for parent in place.parents if str(parent) in taken), None)
+    above = next((parent for parent in pure.parents if str(parent) in taken), None)
     if above is not None or path in folders:
         return f"{shown} is in the way of another file"
     said = check_new_file(path, taken)

@@ -16,7 +16,7 @@ from navigator.journey.calls import FAILED_CALLS_A_ROUND, call_model, is_request
 from navigator.journey.dependencies import Dependencies, Prompting
 from navigator.journey.looking import look_first
 from navigator.journey.moves import proposal_of_round
-from navigator.journey.reproducing import has_unasked, planned
+from navigator.journey.reproducing import has_unasked, plan_reproductions
 from navigator.journey.reviewing.answer import RawReview, UnreadableReview, read_review, review_schema
 from navigator.journey.reviewing.join import Answered, Talk, join
 from navigator.journey.reviewing.prompt import Parts, Planner, Reading, ReviewPromptDependencies
@@ -78,7 +78,7 @@ async def read_proposal(
         return Read(proposal.review, kept=True)
     # Where tests are still to be asked for, what was answered is read once more: they are asked for in its conversations.
     review, talks = await _review(deps, task, proposal, role)
-    tests = await planned(deps, task, proposal, review) if review.findings and not held else []
+    tests = await plan_reproductions(deps, task, review) if review.findings and not held else []
     return Read(review, talks, tests, kept=bool(held))
 
 

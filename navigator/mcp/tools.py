@@ -11,12 +11,11 @@ from typing import Annotated, Any, get_type_hints
 
 from pydantic import Field, ValidationError, create_model
 
-from navigator.actions.base import explained
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
 from navigator.engine.acting import act, learn_changes, learn_secrets, reading
 from navigator.model.errors import Conflict, UsageError
-from navigator.model.json_text import MOST_FILES, require_bounded
+from navigator.model.json_text import MOST_FILES, first_misfit, require_bounded
 from navigator.model.models import Model, Proposal
 from navigator.model.secrets import Redactor
 from navigator.model.states import ProposalState, Role, TaskKind, TaskState
@@ -115,7 +114,7 @@ class Tools:
         try:
             args = self._takes[name].model_validate(arguments)
         except ValidationError as error:
-            raise UsageError(f"{name}: {explained(error)}.") from error
+            raise UsageError(f"{name}: {first_misfit(error, 'argument')}.") from error
         try:
             # First of all: an error's message may quote a file, too.
             self._learn()

@@ -15,6 +15,8 @@ from navigator.model.errors import UsageError
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
+Location = tuple[str | int, ...]
+
 DEEPEST = 100
 """Lists and objects inside of one another, where the caller names no other limit."""
 
@@ -49,10 +51,25 @@ def read_json(text: str | bytes, *, deepest: int = DEEPEST, strict: bool = True)
     return value
 
 
-def first_misfit(error: ValidationError) -> str:
-    """The first thing of a document that does not fit its model: where, and why."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
+def first_misfit(error: ValidationError, noun: str = "key") -> str:
+    """The first thing of a document that does not fit its model, in words: `tasks[1].text: is empty`.
+
+    An unknown key comes first: it explains what is missing. `noun`: what the document's reader calls a key.
+    """
+    problems = error.errors(include_url=False, include_input=False)
+    first = min(problems, key=lambda one: one["type"] != "extra_forbidden")
+    where, what = dotted(first["loc"]), first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        return f"there is no {noun} {where!r}"
+    return f"{where}: {what}" if where else what
+
+
+def dotted(location: Location) -> str:
+    """`("project", 0, "path")` as `project[1].path`: people count from one."""
+    shown = ""
+    for part in location:
+        shown += f"[{part + 1}]" if isinstance(part, int) else f".{part}"
+    return shown.removeprefix(".")
 
 
 def read_toml(text: str) -> dict[str, Any]:

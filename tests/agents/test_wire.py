@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.agents.acp import AgentPipes, grant
+from navigator.agents.acp import AgentConnection, grant
 from navigator.agents.forwarder import BadRequest, digest_of, read_request
 from tests.journey.answers import JSON_VALUES as JSON
 
@@ -84,10 +84,10 @@ def test_messages_are_read_however_they_are_cut(updates: list[Any], places: list
     lines = [noise.replace(b"\n", b""), *(json.dumps(message).encode() for message in messages)]
 
     async def answered() -> Any:
-        link = AgentPipes(fed(cut(b"\n".join(lines) + b"\n", places)), Sink())  # type: ignore[arg-type]
-        asking = asyncio.create_task(link.ask("session/prompt", {}))
+        connection = AgentConnection(fed(cut(b"\n".join(lines) + b"\n", places)), Sink())  # type: ignore[arg-type]
+        asking = asyncio.create_task(connection.ask("session/prompt", {}))
         await asyncio.sleep(0)
-        await link.listen()
+        await connection.listen()
         return await asking
 
     assert asyncio.run(answered()) == {"stopReason": "end_turn"}

@@ -108,14 +108,14 @@ def _manifest(text: str) -> None:
 
 
 def _agent(text: str) -> None:
-    link = acp.AgentPipes.__new__(acp.AgentPipes)
-    link.text, link._on_text, link._waiting = "", lambda length: None, {}
+    connection = acp.AgentConnection.__new__(acp.AgentConnection)
+    connection.text, connection._on_text, connection._waiting = "", lambda length: None, {}
     words: dict[str, Any] = {"sessionUpdate": "agent_message_chunk", "content": {"text": text}}
     tools = {"sessionUpdate": "tool_call", "toolCallId": text, "kind": text, "locations": [{"path": text}]}
     for update in (words, tools):
         line = json.dumps({"method": "session/update", "params": {"update": update}})
-        asyncio.run(link._line(line.encode()))
-    asyncio.run(link._line(text.encode("utf-8", "replace")))
+        asyncio.run(connection._line(line.encode()))
+    asyncio.run(connection._line(text.encode("utf-8", "replace")))
 
 
 def _read(read: Callable[[str], object]) -> Callable[[str], None]:

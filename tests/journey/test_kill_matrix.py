@@ -259,7 +259,7 @@ def test_killed_in_the_middle_of_a_split(tmp_path: Path, monkeypatch: pytest.Mon
         parent = bench.waiting()
         assert died(bench, moment, "split", parent, "H4"), moment
         split = bench.proposal(parent).state is not ProposalState.OPEN
-        if moment.what.endswith(":add_part"):
+        if moment.what.endswith(":_add_part"):
             assert not split, "the transaction was not yet committed"
         if moment.what == "proposal_split":
             assert split

@@ -12,7 +12,7 @@ import pytest
 
 from navigator.actions.registry import perform
 from navigator.engine import reconcile
-from navigator.engine.reconcile import Idle
+from navigator.engine.reconcile import RevertWatch
 from navigator.journey.recovery import Storage
 from tests.git.world import fingerprint
 from tests.journey.landing_bench import LandingBench
@@ -92,7 +92,7 @@ async def test_an_idle_conductor_looks_once(tmp_path: Path, monkeypatch: pytest.
             looks.append(resting)
             return resting
 
-        running = asyncio.create_task(Idle(world, Storage(world, lambda reason: None), at_rest).run())
+        running = asyncio.create_task(RevertWatch(world, Storage(world, lambda reason: None), at_rest).run())
         while len(looks) < 3:
             await asyncio.sleep(0.01)
         assert stored(bench) == {}
@@ -100,9 +100,9 @@ async def test_an_idle_conductor_looks_once(tmp_path: Path, monkeypatch: pytest.
         while not stored(bench):
             await asyncio.sleep(0.01)
         assert stored(bench) == {bench.waiting[0]: "kept"}
-        seen, looked = len(looks), world.reader.meta(reconcile.LOOKED, str)
+        seen, looked = len(looks), world.reader.meta(reconcile.REVERTS_LAST_CHECKED, str)
         while len(looks) < seen + 3:
             await asyncio.sleep(0.01)
-        assert world.reader.meta(reconcile.LOOKED, str) == looked
+        assert world.reader.meta(reconcile.REVERTS_LAST_CHECKED, str) == looked
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
