@@ -1,4 +1,4 @@
-"""What the texts of a change say about it: tests that go, secrets that come; for the path policy."""
+"""Content checks for the path policy: tests removed and secrets added by a change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNEXAMINED = "unexamined"
 _SECONDS = 20.0
 """Of processor time, for all files of a change."""
 
-_FILE = "100"
+_REGULAR_FILE_MODE_PREFIX = "100"
 
 
 def texts_of(
@@ -40,7 +40,7 @@ def texts_of(
 
 
 def _decoded_blob(mode: str, sha: str, read_blob: Callable[[str], bytes]) -> str | None:
-    if mode == ABSENT or not mode.startswith(_FILE):
+    if mode == ABSENT or not mode.startswith(_REGULAR_FILE_MODE_PREFIX):
         return None
     try:
         content = read_blob(sha)
@@ -64,22 +64,24 @@ def content_items(
         return run_bounded(text_items, files, size=_characters(files), seconds=_SECONDS)
     except WorkerLost:
         words = "could not be examined within the limits of time and memory: read the change itself"
-        return [confirm(UNEXAMINED, file.path, words) for file in files]
+        return [needs_confirmation(UNEXAMINED, file.path, words) for file in files]
 
 
 def text_items(files: Sequence[FileText]) -> list[PolicyItem]:
-    """The same, of texts that were read."""
-    items = [confirm(REMOVED_TESTS, path, words) for path, words in removed_tests(files).items()]
+    """`content_items` for texts already read; runs in the worker process."""
+    items = [needs_confirmation(REMOVED_TESTS, path, words) for path, words in removed_tests(files).items()]
     found = ((file.path, added_secret(file.old, file.new)) for file in files)
-    return items + [confirm(SECRETS_ADDED, path, f"adds a secret: {words}") for path, words in found if words]
+    return items + [
+        needs_confirmation(SECRETS_ADDED, path, f"adds a secret: {words}") for path, words in found if words
+    ]
 
 
 def _characters(files: Sequence[FileText]) -> int:
     return sum(len(text) for file in files for text in (file.old, file.new) if text is not None)
 
 
-def confirm(rule: str, path: str, detail: str) -> PolicyItem:
-    """What the developer confirms about one path."""
+def needs_confirmation(rule: str, path: str, detail: str) -> PolicyItem:
+    """A policy item that the developer must confirm for one path."""
     return PolicyItem(rule=rule, path=path, action=PolicyAction.CONFIRM, detail=safe_line(detail)[:400])
 
 

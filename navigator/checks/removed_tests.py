@@ -1,4 +1,4 @@
-"""Tests and assertions that a change takes away, and tests that it switches off: by language, without running anything.
+"""Tests and assertions that a change removes, and tests that it disables; detected per language, without running anything.
 
 A model that cannot make a test pass may make it go. What is found here is no proof of that: the developer confirms each file
 separately, so that no batch key and no verdict includes it.
@@ -39,7 +39,7 @@ class Tests:
     tests: dict[str, int] = field(default_factory=dict)
     bodies: Counter[str] = field(default_factory=Counter)
     by_name: dict[str, str] = field(default_factory=dict)
-    off: Counter[str] = field(default_factory=Counter)
+    disabled: Counter[str] = field(default_factory=Counter)
 
     def add(self, name: str, asserts: int, body: str) -> None:
         """Note one test; a second one of the same name takes the first one's place, as in a run."""
@@ -49,12 +49,12 @@ class Tests:
 
 
 def is_test_file(path: str) -> bool:
-    """Whether a path is by its name one of tests."""
+    """Whether a path names a test file, by the patterns in tests.toml."""
     return _rules().files.search(path) is not None
 
 
 def removed_tests(files: Sequence[FileText]) -> dict[str, str]:
-    """What each file of a change takes away of tests, in words, by path.
+    """What each file of a change removes of tests, in words, by path.
 
     A test that is in another file of the same change afterwards, or under another name with the same body, is not
     gone.
@@ -89,9 +89,9 @@ def _compared(before: Tests, after: Tests, names: Counter[str], bodies: Counter[
     fewer = [name for name, count in before.tests.items() if after.tests.get(name, count) < count]
     if fewer:
         yield f"takes assertions out of {_list(fewer)}"
-    off = list((after.off - before.off).elements())
-    if off:
-        yield f"switches tests off: {_list(sorted(set(off)))}"
+    disabled = list((after.disabled - before.disabled).elements())
+    if disabled:
+        yield f"disables tests: {_list(sorted(set(disabled)))}"
 
 
 def _list(items: Sequence[str]) -> str:
@@ -121,7 +121,7 @@ _ASSERTS = patterns.compile(
 def _python_tests(text: str) -> Tests:
     python = _rules().languages[".py"]
     code = patterns.sub(r"(?m)^[ \t]*#.*$", "", text)  # strings stay, since few of them look like a call
-    found = Tests(off=Counter(match[0].strip("( ") for match in python.off.finditer(code)))
+    found = Tests(disabled=Counter(match[0].strip("( ") for match in python.disables.finditer(code)))
     try:
         tree = parse_python(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -185,8 +185,8 @@ def _shape(body: Sequence[ast.stmt]) -> str:
 # Other languages, by patterns on text without comments
 
 
-def _c_comments(text: str) -> str:
-    """Without `/* … */` and `// …`; in one pass, whatever is left open."""
+def _without_c_comments(text: str) -> str:
+    """A text without `/* … */` and `// …`; in one pass, whatever is left open."""
     parts: list[str] = []
     at = 0
     while (start := text.find("/*", at)) >= 0:
@@ -204,7 +204,7 @@ _HASH_LINES = patterns.compile(r"(?m)^[ \t]*#(?:[^\[\n][^\n]*|$)")
 class _Language:
     test: patterns.Pattern[str]
     asserts: patterns.Pattern[str]
-    off: patterns.Pattern[str]
+    disables: patterns.Pattern[str]
     c_comments: bool
 
 
@@ -225,7 +225,7 @@ def _rules() -> _Rules:
             suffix: _Language(
                 patterns.compile(entry["test"]),
                 patterns.compile(entry["asserts"]),
-                patterns.compile(entry["off"]),
+                patterns.compile(entry["disables"]),
                 entry["comments"] == "c",
             )
             for entry in read["language"]
@@ -235,8 +235,10 @@ def _rules() -> _Rules:
 
 
 def _by_patterns(text: str, rules: _Language) -> Tests:
-    code = _c_comments(text) if rules.c_comments else _HASH_LINES.sub("", text)
-    found = Tests(off=Counter(" ".join(match[0].split()).strip("( ") for match in rules.off.finditer(code)))
+    code = _without_c_comments(text) if rules.c_comments else _HASH_LINES.sub("", text)
+    found = Tests(
+        disabled=Counter(" ".join(match[0].split()).strip("( ") for match in rules.disables.finditer(code))
+    )
     places = [
         (
             match.start(),

@@ -27,7 +27,7 @@ from navigator.setup.servers import (
     Pick,
     find_servers,
     how_to_get_one,
-    named,
+    pick_named,
     picks,
     require_usable,
     settings_text,
@@ -120,9 +120,13 @@ def _roles(
         for number, pick in enumerate(choices, 1):
             output.note(f"{number:>3}  {safe_line(pick.model)}  ({pick.server.name})")
     writes = (
-        named(choices, generator) if generator else _choose(choices, "Which model writes?", fast, asks=asks)
+        pick_named(choices, generator)
+        if generator
+        else _choose(choices, "Which model writes?", fast, asks=asks)
     )
-    reviews = named(choices, reviewer) if reviewer else _choose(choices, "Which reviews?", strong, asks=asks)
+    reviews = (
+        pick_named(choices, reviewer) if reviewer else _choose(choices, "Which reviews?", strong, asks=asks)
+    )
     if writes == reviews:
         _tell(
             f"{safe_line(writes.model)} does both. It reviews your work as any model would. Its reviews of what it wrote itself"

@@ -359,7 +359,7 @@ def install(
         overwrite: Also overwrite files that were changed, or not written by Navigator.
         dry_run: Show the changes without writing them.
     """
-    from navigator.setup.files import action_for, refuse_others, shown_diff
+    from navigator.setup.files import action_for, refuse_foreign, shown_diff
     from navigator.setup.install import carry_out, places_at, reload_systemd
     from navigator.setup.profiles import profile_names
     from navigator.setup.render import next_steps, prepared, render, settings_snippet
@@ -390,7 +390,7 @@ def install(
             output.say("\n".join(map(shown_diff, changes)) or "Everything is up to date.")
         if changes and not dry_run:
             if not overwrite:
-                refuse_others(changes)
+                refuse_foreign(changes)
             confirmed(f"Write {plural(len(changes), 'file')}?")
             carry_out(changes)
             document |= {"written": True, "reload": reload_systemd(places)}

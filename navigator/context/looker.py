@@ -39,14 +39,14 @@ from navigator.process.bounded import WorkerLost, run_bounded
 LEAST_ROOM = 150
 """Tokens; with less left nothing more is shown."""
 
-PART_OF_ALL = 0.3
+REQUEST_SHARE = 0.3
 """Share of all tokens for looking that one request may take, while others may still come."""
 
-SEARCH_OF_ALL = 0.1
+SEARCH_SHARE = 0.1
 """Share of all tokens for looking that a search may take: it tells where, and the lines that matter are asked for."""
 
-PARTS_OF_ALL = 0.15
-"""Share that a file may take that does not fit whole: what it defines and its beginning; its other lines are asked for."""
+OVERSIZED_FILE_SHARE = 0.15
+"""Share of the budget for a file that does not fit whole: its outline and first lines; the model asks for the rest."""
 
 MOST_BYTES = 4_000_000
 """Of a file of which lines are read. The first prompt, and searches, leave out files far smaller than that."""
@@ -63,7 +63,7 @@ class Looker:
     """One conversation's looks.
 
     Args:
-        repo: the base's map.
+        repo_map: the base's map.
         task_text: what is to be done: files that matter to it come first.
         named: the files that the task names.
         context: what the first prompt shows.
@@ -73,14 +73,14 @@ class Looker:
 
     def __init__(
         self,
-        repo: RepoMap,
+        repo_map: RepoMap,
         task_text: str,
         named: Sequence[str],
         context: Context,
         budget: int,
         count: Count,
     ) -> None:
-        self._repo, self._source, self._count = repo, repo.source, count
+        self._repo_map, self._source, self._count = repo_map, repo_map.source, count
         self._task_text, self._named = task_text, named
         self.used = 0
         self.allow(budget)
@@ -110,7 +110,7 @@ class Looker:
         answers = []
         for place, request in enumerate(requests[:MOST_REQUESTS]):
             share = self.left // (min(len(requests), MOST_REQUESTS) - place)
-            answers.append(self._one(request, min(self.left, max(share, int(self._budget * PART_OF_ALL)))))
+            answers.append(self._one(request, min(self.left, max(share, int(self._budget * REQUEST_SHARE)))))
             self.used += answers[-1].tokens
         rest = len(requests) - MOST_REQUESTS
         if rest > 0:
@@ -163,16 +163,16 @@ class Looker:
     @cached_property
     def _rank(self) -> dict[str, int]:
         """path -> its place for this task; files that have nothing to do with it are missing."""
-        query = read_task(self._task_text, self._repo.number)
-        order = rank_files(self._repo, query, self._named).order()
-        return {self._repo.files[number].path: place for place, number in enumerate(order)}
+        query = read_task(self._task_text, self._repo_map.number)
+        order = rank_files(self._repo_map, query, self._named).order()
+        return {self._repo_map.files[number].path: place for place, number in enumerate(order)}
 
     def _by_rank(self, path: str) -> tuple[bool, int, str]:
-        return bool(GENERATED.search(path)), self._rank.get(path, len(self._repo.files)), path
+        return bool(GENERATED.search(path)), self._rank.get(path, len(self._repo_map.files)), path
 
     def _file(self, path: str) -> MapFile | None:
-        number = self._repo.number.get(path)
-        return self._repo.files[number] if number is not None else None
+        number = self._repo_map.number.get(path)
+        return self._repo_map.files[number] if number is not None else None
 
     # read PATH
 
@@ -194,7 +194,7 @@ class Looker:
         if not missing:
             return self._said(request, LookOutcome.REPEATED, "these lines are shown above.")
         if not request.first and self._cost(lines, missing) > room:
-            return self._read_parts(request, lines, missing, min(room, self._at_most(PARTS_OF_ALL)))
+            return self._read_parts(request, lines, missing, min(room, self._at_most(OVERSIZED_FILE_SHARE)))
         pieces, rest = pieces_of(path, lines, missing, room, self._count)
         above = "the other lines of these are shown above" if missing != [(first, last)] else ""
         cut = f"no room beyond line {rest - 1}: ask for {path}:{rest}-{last}" if rest else ""
@@ -281,8 +281,8 @@ class Looker:
         ]
         found: list[tuple[str, Definition]] = []
         within: list[tuple[str, Definition]] = []
-        for number in self._repo.graph.defined_in.get(last, ()):
-            file = self._repo.files[number]
+        for number in self._repo_map.graph.defined_in.get(last, ()):
+            file = self._repo_map.files[number]
             around = [d for d in file.definitions if outer and d.name == outer[-1]]
             for definition in file.definitions:
                 if definition.name == last:
@@ -301,7 +301,7 @@ class Looker:
         return self._match(request, rf"(?:^|\W){patterns.escape(name)}(?:\W|$)", name, "", room)
 
     def _match(self, request: LookRequest, expression: str, literal: str, glob: str, room: int) -> LookAnswer:
-        room = min(room, self._at_most(SEARCH_OF_ALL))
+        room = min(room, self._at_most(SEARCH_SHARE))
         candidates = self._candidates(literal, glob)
         texts: dict[str, str] = {}
         size, unread = 0, 0
@@ -333,7 +333,7 @@ class Looker:
 
     def _candidates(self, literal: str, glob: str) -> list[str]:
         """The files to search, those that matter to the task first; what programs write only where the glob asks for it."""
-        files = [file for file in self._repo.files if not file.out and file.size <= MAX_FILE_BYTES]
+        files = [file for file in self._repo_map.files if not file.out and file.size <= MAX_FILE_BYTES]
         paths = [file.path for file in files if not glob or fits(file.path, (glob,))]
         if not glob:
             paths = [path for path in paths if not GENERATED.search(path)]
@@ -343,7 +343,7 @@ class Looker:
         return sorted(paths, key=self._by_rank)
 
 
-# Searches text by a model's regular expression: in a process of its own, since it may read many files.
+# Runs a model's regular expression in a worker process, so that its time can be limited.
 
 SECONDS = 3.0
 """Processor time of one search."""
@@ -365,10 +365,10 @@ def matching_lines(expression: str, texts: Sequence[str]) -> list[list[int]]:
         BadExpression: it is no regular expression.
         WorkerLost: it takes too long.
     """
-    return run_bounded(_search, expression, list(texts), seconds=SECONDS)
+    return run_bounded(_match_lines, expression, list(texts), seconds=SECONDS)
 
 
-def _search(expression: str, texts: list[str]) -> list[list[int]]:
+def _match_lines(expression: str, texts: list[str]) -> list[list[int]]:
     """What `matching_lines` does, in the process that may be ended."""
     try:
         pattern = patterns.compile(expression).check()

@@ -20,7 +20,9 @@ Count = Callable[[str], int]
 MAX_FILE_BYTES = 400_000
 """A larger file is never shown, whole or in part: no budget of a local model takes it."""
 
-_FEWEST_BYTES_A_TOKEN = 6
+_MOST_CHARS_PER_TOKEN = 6
+"""A text that would need more to fit is not counted."""
+
 _STRETCH = 30
 _LINES_AROUND = 4
 _MOST_PARTS = 4
@@ -122,7 +124,7 @@ def fit(
     file: MapFile, text: str, why: str, stems: Mapping[str, float], whole: int, part: int, count: Count
 ) -> list[ContextFile]:
     """The file whole in at most `whole` tokens, else its best parts in at most `part`; none where not even one fits."""
-    if len(text) <= whole * _FEWEST_BYTES_A_TOKEN and (tokens := count(text)) <= whole:
+    if len(text) <= whole * _MOST_CHARS_PER_TOKEN and (tokens := count(text)) <= whole:
         return [ContextFile(file.path, text, why, tokens)]
     return [
         ContextFile(file.path, shown, why, count(shown), whole=False, first=first)

@@ -1,7 +1,7 @@
-"""How much each file matters for one task, from four signs.
+"""How relevant each file is to a task, from four signals.
 
-Signs are found for every file, each brought to 0…1 by its largest value, and added up with fixed weights. The weights were
-chosen on commits of sphinx and cli (docs/context.md); they were measured on others.
+Each signal is scaled to 0…1 by its largest value, then added up with fixed weights. The weights were tuned on commits of
+sphinx and cli and evaluated on others (docs/context.md).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from navigator.model import patterns
 _QUOTED = patterns.compile(r"`([^`\n]{2,120})`|\"([^\"\n]{2,80})\"|'([^'\n]{2,80})'")
 _PATH_LIKE = patterns.compile(r"[\w./-]+")
 _TO_A_SUFFIX = patterns.compile(r"[\w./-]*[\w-]\.[A-Za-z0-9]+")
-_PLAIN = {
+_REASONS = {
     "path": "its name is in the task",
     "names": "defines what the task names",
     "body": "speaks of the task's words",
@@ -37,7 +37,7 @@ _B = 0.6
 
 
 WEIGHTS = {"path": 2.0, "names": 0.8, "body": 1.0, "past": 1.0}
-"""How much each sign counts."""
+"""How much each signal counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +93,12 @@ class Ranking:
     """The files of a map in their order for one task, and why.
 
     Attributes:
-        found: each sign of each file.
+        found: each signal of each file.
         scores: their weighted sums.
         named: numbers of the files that the task names.
     """
 
-    repo: RepoMap
+    repo_map: RepoMap
     found: Mapping[str, Sequence[float]]
     scores: Sequence[float]
     named: tuple[int, ...]
@@ -116,35 +116,37 @@ class Ranking:
         """
         scores = self.scores
         if not self.pointed:
-            scores = self.repo.graph.central if any(self.repo.graph.central) else [1.0] * len(scores)
+            scores = self.repo_map.graph.central if any(self.repo_map.graph.central) else [1.0] * len(scores)
         usable = [
             n
             for n in range(len(scores))
-            if scores[n] > 0 and (self.found["path"][n] or not GENERATED.search(self.repo.files[n].path))
+            if scores[n] > 0 and (self.found["path"][n] or not GENERATED.search(self.repo_map.files[n].path))
         ]
         floor = least * max((scores[n] for n in usable), default=0.0)
         kept = [n for n in usable if scores[n] >= floor or n in self.named]
-        return sorted(kept, key=lambda n: (-scores[n], self.repo.files[n].path))
+        return sorted(kept, key=lambda n: (-scores[n], self.repo_map.files[n].path))
 
     def why(self, number: int) -> str:
-        """The sign that speaks most for a file, in words."""
+        """The signal that speaks most for a file, in words."""
         if not self.pointed:
             return _TASKLESS
-        return _PLAIN[max(WEIGHTS, key=lambda sign: WEIGHTS[sign] * self.found[sign][number])]
+        return _REASONS[max(WEIGHTS, key=lambda signal: WEIGHTS[signal] * self.found[signal][number])]
 
 
-def rank_files(repo: RepoMap, query: TaskTerms, named: Sequence[str] = ()) -> Ranking:
+def rank_files(repo_map: RepoMap, query: TaskTerms, named: Sequence[str] = ()) -> Ranking:
     """Rank every file of a map for a task that names some of them."""
-    numbers = tuple(repo.number[path] for path in named if path in repo.number)
-    signs = {
-        "path": _paths(repo, query),
-        "names": _score_names(repo, query),
-        "body": _bm25(query, [file.terms for file in repo.files]),
-        "past": _past(repo, query),
+    numbers = tuple(repo_map.number[path] for path in named if path in repo_map.number)
+    signals = {
+        "path": _paths(repo_map, query),
+        "names": _score_names(repo_map, query),
+        "body": _bm25(query, [file.terms for file in repo_map.files]),
+        "past": _past(repo_map, query),
     }
-    found = {sign: _scaled(values) for sign, values in signs.items()}
-    scores = [sum(WEIGHTS[sign] * found[sign][n] for sign in WEIGHTS) for n in range(len(repo.files))]
-    return Ranking(repo, found, scores, numbers)
+    found = {signal: _scaled(values) for signal, values in signals.items()}
+    scores = [
+        sum(WEIGHTS[signal] * found[signal][n] for signal in WEIGHTS) for n in range(len(repo_map.files))
+    ]
+    return Ranking(repo_map, found, scores, numbers)
 
 
 def _scaled(values: Sequence[float]) -> list[float]:
@@ -152,14 +154,14 @@ def _scaled(values: Sequence[float]) -> list[float]:
     return [value / top for value in values] if top > 0 else [0.0] * len(values)
 
 
-def _paths(repo: RepoMap, query: TaskTerms) -> list[float]:
-    """Whether a path (1) or a file's name (0.6) is written in the task."""
+def _paths(repo_map: RepoMap, query: TaskTerms) -> list[float]:
+    """Scores 1.0 for a path written in full, 0.9 for the end of one, 0.6 for a file name alone."""
     mentioned = {
         found[0].strip("./") for run in _PATH_LIKE.findall(query.text) if (found := _TO_A_SUFFIX.match(run))
     }
     tails = {name.rsplit("/", 1)[-1] for name in mentioned}
-    scores = [0.0] * len(repo.files)
-    for number, file in enumerate(repo.files):
+    scores = [0.0] * len(repo_map.files)
+    for number, file in enumerate(repo_map.files):
         path = file.path.casefold()
         name = path.rsplit("/", 1)[-1]
         if path in query.text and ("/" in path or "." in path):
@@ -170,14 +172,14 @@ def _paths(repo: RepoMap, query: TaskTerms) -> list[float]:
     return scores
 
 
-def _score_names(repo: RepoMap, query: TaskTerms) -> list[float]:
+def _score_names(repo_map: RepoMap, query: TaskTerms) -> list[float]:
     """Files that define what the task names in the way of code: the fewer files define it, the more it says."""
-    scores = [0.0] * len(repo.files)
+    scores = [0.0] * len(repo_map.files)
     for name in query.names:
-        definers = repo.graph.defined_in.get(name, ())
+        definers = repo_map.graph.defined_in.get(name, ())
         if definers and len(definers) <= _MOST_DEFINERS:
             for number in definers:
-                scores[number] += math.log(1 + len(repo.files) / len(definers)) / math.sqrt(len(definers))
+                scores[number] += math.log(1 + len(repo_map.files) / len(definers)) / math.sqrt(len(definers))
     return scores
 
 
@@ -197,22 +199,22 @@ def _bm25(query: TaskTerms, texts: Sequence[Mapping[str, int]]) -> list[float]:
     return scores
 
 
-def _past(repo: RepoMap, query: TaskTerms) -> list[float]:
+def _past(repo_map: RepoMap, query: TaskTerms) -> list[float]:
     """Files that earlier commits with similar messages changed; newer commits count more."""
-    scores = [0.0] * len(repo.files)
+    scores = [0.0] * len(repo_map.files)
     spread: dict[str, int] = {}
-    for commit in repo.history:
+    for commit in repo_map.history:
         for stem in commit.stems & query.stems.keys():
             spread[stem] = spread.get(stem, 0) + 1
-    total = len(repo.history)
-    for age, commit in enumerate(repo.history):
+    total = len(repo_map.history)
+    for age, commit in enumerate(repo_map.history):
         shared = commit.stems & query.stems.keys()
         if not shared:
             continue
         likeness = sum(query.stems[stem] * math.log(1 + total / spread[stem]) for stem in shared)
         weight = likeness**2 / math.sqrt(len(commit.stems)) / len(commit.paths) ** 0.5 / (1 + age / 300)
         for path in commit.paths:
-            number = repo.number.get(path)
+            number = repo_map.number.get(path)
             if number is not None:
                 scores[number] += weight
     return scores

@@ -19,7 +19,7 @@ from navigator.swap.machine import HERE, Machine
 State = Literal["absent", "ours", "changed", "foreign"]
 """ours: the checksum fits. changed: it does not fit. foreign: there is none."""
 
-OTHERS: dict[State, str] = {
+WHY_LEFT_ALONE: dict[State, str] = {
     "changed": "was changed since Navigator wrote it",
     "foreign": "was not written by Navigator",
 }
@@ -28,7 +28,7 @@ OTHERS: dict[State, str] = {
 Action = Literal["create", "change", "same"]
 
 _SEAL = patterns.compile(
-    r"(?:#|//) Written by `navigator (?:swap install|setup)`\. Checksum of what follows: sha256 ([0-9a-f]{64})\n"
+    r"# Written by `navigator (?:swap install|setup)`\. Checksum of what follows: sha256 ([0-9a-f]{64})\n"
 )
 
 
@@ -51,14 +51,14 @@ class PlannedFile:
     on: Machine = HERE
 
 
-def sealed(body: str, comment: str = "#", by: str = "navigator swap install") -> str:
+def sealed(body: str, by: str = "navigator swap install") -> str:
     """`body` under a line with its checksum and the command that wrote it."""
     digest = hashlib.sha256(body.encode()).hexdigest()
-    return f"{comment} Written by `{by}`. Checksum of what follows: sha256 {digest}\n{body}"
+    return f"# Written by `{by}`. Checksum of what follows: sha256 {digest}\n{body}"
 
 
 def state_of(path: Path, on: Machine = HERE) -> State:
-    """Whether the file at `path` is ours."""
+    """The state of the file at `path`, by its checksum line."""
     text = read_text(path, on)
     if text is None:
         return "absent"
@@ -102,7 +102,7 @@ def shown_diff(planned: PlannedFile) -> str:
     return head + "".join(list(lines)[2:])
 
 
-def refuse_others(files: list[PlannedFile]) -> None:
+def refuse_foreign(files: list[PlannedFile]) -> None:
     """Refuse to change a file that was changed, or not written by Navigator.
 
     Raises:
@@ -112,7 +112,7 @@ def refuse_others(files: list[PlannedFile]) -> None:
         # A plain key file has no checksum line; an existing one is kept, so only its mode can change.
         if not _SEAL.match(planned.content) or action_for(planned) != "change":
             continue
-        if words := OTHERS.get(state_of(planned.path, planned.on)):
+        if words := WHY_LEFT_ALONE.get(state_of(planned.path, planned.on)):
             raise Conflict(
                 f"{planned.path} {words}.",
                 hint="Move your change into a drop-in (`systemctl edit`), or overwrite the file with --overwrite.",

@@ -16,7 +16,15 @@ from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.states import Role
 from navigator.model.text import safe_line
 from navigator.setup.elsewhere import There
-from navigator.setup.files import OTHERS, PlannedFile, action_for, read_text, remove_empty, state_of, write
+from navigator.setup.files import (
+    WHY_LEFT_ALONE,
+    PlannedFile,
+    action_for,
+    read_text,
+    remove_empty,
+    state_of,
+    write,
+)
 from navigator.swap.machine import HERE, Machine
 from navigator.swap.ssh import SshConnection
 
@@ -212,8 +220,8 @@ def _remove(path: Path, keys: frozenset[str] | None, *, dry_run: bool) -> Remova
         state = "absent" if text is None else "ours" if text.strip() in keys else "changed"
     if state == "absent":
         return Removal(path, "absent")
-    if state in OTHERS:
-        return Removal(path, "kept", OTHERS[state])
+    if state in WHY_LEFT_ALONE:
+        return Removal(path, "kept", WHY_LEFT_ALONE[state])
     if not dry_run:
         try:
             path.unlink()

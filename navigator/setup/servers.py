@@ -12,14 +12,16 @@ import asyncio
 import shlex
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from navigator.client.body import Ask, Timeouts, kind_by_owner, listed_models, same_model
+from navigator.client.body import ChatRequest, Timeouts, kind_by_owner, listed_models, same_model
+from navigator.client.client import ModelClient
+from navigator.client.errors import CutByLength
 from navigator.client.transport import Transport
 from navigator.config.paths import resource_dir
 from navigator.config.reference import toml
@@ -155,7 +157,9 @@ async def _describe(url: str, name: str, model: str) -> FoundServer:
         await transport.aclose()
 
 
-async def _context(ask: Ask | Any, name: str, model: str, listed: list[dict[str, Any]], router: bool) -> Any:
+async def _context(
+    ask: Callable[[str], Awaitable[Any]], name: str, model: str, listed: list[dict[str, Any]], router: bool
+) -> Any:
     """What a server says of the context that a model is loaded with."""
     if name == "Ollama":
         listed = [{**row, "id": str(row.get("model"))} for row in _dict_rows(await ask("/api/ps"), "models")]
@@ -209,7 +213,7 @@ def picks(servers: Sequence[FoundServer]) -> list[Pick]:
     return [Pick(model, server) for server in servers for model in server.models]
 
 
-def named(found: Sequence[Pick], wanted: str) -> Pick:
+def pick_named(found: Sequence[Pick], wanted: str) -> Pick:
     """The model of that name.
 
     Raises:
@@ -332,10 +336,6 @@ async def try_models(writes: Pick, reviews: Pick) -> tuple[float, tuple[int | No
     Raises:
         ServingError: it does not answer.
     """
-    from navigator.client.body import ChatRequest
-    from navigator.client.client import ModelClient
-    from navigator.client.errors import CutByLength
-
     patience = Timeouts(first_token=_LONGEST_LOAD, total=_LONGEST_LOAD)
     question = ChatRequest(
         [{"role": "user", "content": _QUESTION}], max_tokens=16, temperature=0.0, top_p=1.0

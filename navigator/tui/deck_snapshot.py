@@ -164,10 +164,6 @@ def short_model(name: str) -> str:
 # The figures of the strip: when the next review starts, how long a swap still takes.
 
 
-CHARS_PER_TOKEN = 3.2
-"""Bytes of source code in a token of the Qwen family, roughly: what streams are shown with before the server counts."""
-
-
 @dataclass(frozen=True, slots=True)
 class SwapBar:
     """How far a swap is. `expected` and `left` are seconds; `source` is "measured" or "published"."""

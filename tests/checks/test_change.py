@@ -1,4 +1,4 @@
-"""What the text of a change says: tests that go or are switched off, secrets that come."""
+"""What the text of a change says: tests that go or are disabled, secrets that come."""
 
 # ruff: noqa: E501
 
@@ -37,19 +37,19 @@ GONE = [
     ("test_f.py", PYTHON, PYTHON.replace("        self.assertEqual(f(2), 3)\n", ""), "takes assertions out of Case.test_one"),
     ("test_f.py", PYTHON, PYTHON.replace("assert value == 11", "assert True"), "takes assertions out of test_three"),
     ("test_f.py", PYTHON, PYTHON.replace("    value = f(10)\n", "    return\n    value = f(10)\n"), "takes assertions out of test_three"),
-    ("test_f.py", PYTHON, PYTHON.replace("def test_three", "@pytest.mark.skip\ndef test_three"), "switches tests off: pytest.mark.skip"),
-    ("test_f.py", PYTHON, "import pytest\npytest.skip('x', allow_module_level=True)\n" + PYTHON, "switches tests off"),
+    ("test_f.py", PYTHON, PYTHON.replace("def test_three", "@pytest.mark.skip\ndef test_three"), "disables tests: pytest.mark.skip"),
+    ("test_f.py", PYTHON, "import pytest\npytest.skip('x', allow_module_level=True)\n" + PYTHON, "disables tests"),
     ("test_f.py", PYTHON, PYTHON.replace("def test_three", "if False:\n  def test_three").replace("    value", "      value").replace("    assert v", "      assert v"), "removes 1 test: test_three"),
     ("src/f.test.ts", JS, JS.replace("it('refuses'", "// it('refuses'"), "removes 1 test: refuses"),
-    ("src/f.test.ts", JS, JS.replace("it('refuses'", "it.skip('refuses'"), "switches tests off: it.skip"),
-    ("src/f.test.ts", JS, JS.replace("it('adds'", "it.only('adds'"), "switches tests off: it.only"),
+    ("src/f.test.ts", JS, JS.replace("it('refuses'", "it.skip('refuses'"), "disables tests: it.skip"),
+    ("src/f.test.ts", JS, JS.replace("it('adds'", "it.only('adds'"), "disables tests: it.only"),
     ("src/f.spec.js", JS, JS.replace("expect(f(1)).toBe(2);", ""), "takes assertions out of adds"),
     ("f_test.go", GO, GO.partition("func TestTwo")[0], "removes 1 test: TestTwo"),
-    ("f_test.go", GO, GO.replace("if F(2)", "t.Skip()\n\tif F(2)"), "switches tests off: t.Skip"),
+    ("f_test.go", GO, GO.replace("if F(2)", "t.Skip()\n\tif F(2)"), "disables tests: t.Skip"),
     ("src/lib.rs", RUST, RUST.replace("    #[test]\n    fn one", "    fn one"), "removes 1 test: one"),
-    ("src/lib.rs", RUST, RUST.replace("#[test]\n    fn one", "#[test]\n    #[ignore]\n    fn one"), "switches tests off"),
+    ("src/lib.rs", RUST, RUST.replace("#[test]\n    fn one", "#[test]\n    #[ignore]\n    fn one"), "disables tests"),
     ("src/test/java/FTest.java", JAVA, JAVA.replace("@Test\n", ""), "removes 1 test: one"),
-    ("src/test/java/FTest.java", JAVA, JAVA.replace("@Test\n", "@Test @Disabled\n"), "switches tests off: @Disabled"),
+    ("src/test/java/FTest.java", JAVA, JAVA.replace("@Test\n", "@Test @Disabled\n"), "disables tests: @Disabled"),
     ("spec/f_spec.rb", RUBY, RUBY.replace("  it 'refuses'", "  xit 'refuses'"), "refuses"),
 ]  # fmt: skip
 

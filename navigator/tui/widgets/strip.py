@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widget import Widget
 
+from navigator.context.tokens import BYTES_PER_TOKEN
 from navigator.model.json_text import table
 from navigator.model.states import Role, TaskState
 from navigator.model.text import plural, safe_line
 from navigator.sheet.waiting import about
 from navigator.tui.deck_snapshot import (
-    CHARS_PER_TOKEN,
     DeckSnapshot,
     LiveStatus,
     meanwhile,
@@ -191,7 +191,7 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int
         return [*warning, ("✗ ", "bad"), (f"{' and '.join(failed).upper()} NOT USABLE", "bad")]
     pieces: list[Piece] = [*warning, ("● ", "good"), (held, "strong")]
     if live.streams:
-        speed = live.chars_per_second / CHARS_PER_TOKEN
+        speed = live.chars_per_second / BYTES_PER_TOKEN
         pieces.append((f"  {thousands(speed)} tok/s", ""))
     return pieces
 
