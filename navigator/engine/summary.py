@@ -1,4 +1,4 @@
-"""The totals of one session: counts from the store, times by the clock, and by the rehearsal's model where it was one."""
+"""The totals of one session and of the store: counts, times by the clock, and by the rehearsal's model where it was one."""
 
 from __future__ import annotations
 
