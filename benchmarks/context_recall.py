@@ -45,7 +45,7 @@ from pathlib import Path
 from mechanical_looker import Sight, blind, directed, path_parts
 
 from benchmarks.size import sized
-from navigator.context.build import NEARBY_SHARE, Context, build_context, readable
+from navigator.context.build import NEARBY_SHARE, Context, build_context, read_visible
 from navigator.context.looker import Looker
 from navigator.context.pack import pack
 from navigator.context.relevance import TaskTerms, rank_files, read_task
@@ -184,7 +184,7 @@ def one(
     for age, commit in enumerate(repo.history):
         for path in commit.paths:
             last.setdefault(path, age)
-    usable = [n for n, file in enumerate(repo.files) if not file.out]
+    usable = [n for n, file in enumerate(repo.files) if not file.withheld]
     newest = sorted(usable, key=lambda n: (last.get(repo.files[n].path, 10**9), repo.files[n].path))
     names = sorted(
         usable,
@@ -196,10 +196,10 @@ def one(
     )
 
     def read(path: str) -> str | None:
-        return readable(source, path)[0]
+        return read_visible(source, path)[0]
 
     for budget in BUDGETS:
-        context = build_context(source, project, change.message, (), budget, count, repo=repo)
+        context = build_context(repo, project, change.message, (), budget, count, shared_budget=budget)
         yield budget, "navigator", measure(change, of_context(context), listed_in(context))
         if first:
             continue
@@ -225,7 +225,7 @@ def looked(
 ) -> Iterator[tuple[int, str, dict[str, float]]]:
     """What two lookers have in sight after a first prompt, within the larger budget in total."""
     total = BUDGETS[-1]
-    context = build_context(source, project, change.message, (), first, count, repo=repo)
+    context = build_context(repo, project, change.message, (), first, count, shared_budget=first)
     yield total, "first", measure(change, of_context(context), listed_in(context))
     for choice in ("blind", "directed"):
         looker = Looker(repo, change.message, (), context, total - context.tokens, count)

@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from navigator.context.build import Context, readable
+from navigator.context.build import Context, read_visible
 from navigator.context.looker import Looker
 from navigator.context.looks import MOST_REQUESTS, LookAnswer
 from navigator.context.relevance import GENERATED, TaskTerms, read_task
@@ -158,7 +158,7 @@ def _paths(
     files: list[tuple[float, str]] = []
     names: dict[str, float] = {}
     for file in repo.files:
-        if file.out or GENERATED.search(file.path) or not sight.has_path(file.path):
+        if file.withheld or GENERATED.search(file.path) or not sight.has_path(file.path):
             continue
         stems = {*path_parts(file.path), *count_parts((d.name, 1) for d in file.definitions)}
         score = sum(weight for stem, weight in telling.items() if stem in stems)
@@ -222,7 +222,7 @@ def _lines(path: str, places: Iterable[tuple[int, int]]) -> list[str]:
 def _way_to(repo: RepoMap, path: str, first: int, last: int, sight: Sight, asked: set[str]) -> str:
     """A request that may show something of a file, made of a name or a path in sight; "" where none is."""
     number = repo.number.get(path)
-    if number is None or repo.files[number].out:
+    if number is None or repo.files[number].withheld:
         return ""
     file = repo.files[number]
     around = [d for d in file.definitions if d.first - 3 <= first and last <= d.last + 2]
@@ -234,7 +234,7 @@ def _way_to(repo: RepoMap, path: str, first: int, last: int, sight: Sight, asked
             ways.append(f"definition {definition.name}")
     if sight.has_path(path):
         ways.append(f"read {path}")
-    text = readable(repo.source, path)[0] or ""
+    text = read_visible(repo.source, path)[0] or ""
     line = "\n".join(text.split("\n")[first - 1 : last])
     folder = path.rpartition("/")[0]
     while folder and not ways:

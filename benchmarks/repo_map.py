@@ -103,7 +103,7 @@ def main() -> None:
             repo = fresh(head)
             everything(repo)
             task.append(
-                timed(partial(build_context, repo.source, project, TASK, (), 24_000, count, repo=repo))
+                timed(partial(build_context, repo, project, TASK, (), 24_000, count, shared_budget=24_000))
             )
         files = len(repo.files)
         parsed = sum(1 for file in repo.files if file.language)

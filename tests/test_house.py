@@ -210,7 +210,7 @@ BUDGETS = {
     "lab": 2_510,
     "sandbox": 1_980,
     "swap": 2_365,
-    "context": 1_830,
+    "context": 1_835,
     "git": 1_805,
     "model": 1_410,
     "rehearsal": 1_290,

@@ -28,7 +28,7 @@ from navigator.context.pack import (
 from navigator.context.relevance import Ranking, TaskTerms, rank_files, read_task
 from navigator.context.repomap import RepoMap
 from navigator.context.source import TreeSource
-from navigator.context.tags import why_withheld
+from navigator.context.tags import NOT_TEXT, why_withheld
 from navigator.git.diffs import decode_lines
 from navigator.model.models import Project
 
@@ -92,47 +92,44 @@ class Context:
 
 
 def build_context(
-    source: TreeSource,
+    repo_map: RepoMap,
     project: Project,
     task_text: str,
     files: Sequence[str],
     budget_tokens: int,
     count: Count,
     *,
-    shared_budget: int | None = None,
-    repo: RepoMap | None = None,
+    shared_budget: int,
 ) -> Context:
     """Choose what to show for a task, within a budget.
 
     Args:
-        source: the pinned base.
+        repo_map: of the pinned base.
         files: paths that the task names; those the base lacks are reported in `left_out`.
         budget_tokens: for everything here together.
         count: tokens of a text.
         shared_budget: tokens from which the sizes of the shared part are computed, so that they do not change with a task's
-            length; `budget_tokens` where not given, and where that is less than half of it.
-        repo: the base's map, where it was made already.
+            length; `budget_tokens` where that is less than half of it.
     """
-    repo = repo or RepoMap(source)
-    wished = shared_budget or budget_tokens
-    shared = _shared_context(repo, project, wished if 2 * budget_tokens >= wished else budget_tokens, count)
+    fits_shared = 2 * budget_tokens >= shared_budget
+    shared = _shared_context(repo_map, project, shared_budget if fits_shared else budget_tokens, count)
     left_out = list(shared.left_out)
     left = budget_tokens - shared.shared_tokens
-    query = read_task(task_text, repo.number)
+    query = read_task(task_text, repo_map.number)
     conventions = shared.conventions.path if shared.conventions else ""
     wanted = [path for path in dict.fromkeys(files) if path != conventions]
-    shown = _named_files(repo, wanted, query, left, count, left_out)
-    ranking = rank_files(repo, query, files)
-    best = [repo.files[number] for number in ranking.order(LEAST_SCORE)[:_MOST_RANKED]]
+    shown = _named_files(repo_map, wanted, query, left, count, left_out)
+    ranking = rank_files(repo_map, query, files)
+    best = [repo_map.files[number] for number in ranking.order(LEAST_SCORE)[:_MOST_RANKED]]
     ranked = [file for file in best if file.path not in {conventions, *wanted}]
     nearby_budget = int(budget_tokens * NEARBY_SHARE)
     spent = sum(piece.tokens for piece in shown)
-    shown += _relevant(repo, ranking, ranked, query, left - spent - nearby_budget, count, left_out)
+    shown += _relevant(repo_map, ranking, ranked, query, left - spent - nearby_budget, count, left_out)
     taken = {piece.path for piece in shown}
     rest = [file for file in ranked if file.path not in taken]
     spent = sum(piece.tokens for piece in shown)
     nearby, nearby_tokens = outline(rest, min(nearby_budget, left - spent), count)
-    no_room = [file.path for file in rest if not file.out][:_NOT_FITTED_SHOWN]
+    no_room = [file.path for file in rest if not file.withheld][:_NOT_FITTED_SHOWN]
     left_out += [LeftOut(path, "no room left; it is next in rank") for path in no_room]
     return replace(
         shared,
@@ -140,15 +137,15 @@ def build_context(
         excerpts=tuple(piece for piece in shown if not piece.whole),
         nearby=nearby,
         left_out=tuple(left_out[:_LEFT_OUT_SHOWN]),
-        hidden=_hidden(repo),
+        hidden=_hidden(repo_map),
         nearby_tokens=nearby_tokens,
         tokens=shared.shared_tokens + spent + nearby_tokens,
         budget=budget_tokens,
     )
 
 
-def readable(source: TreeSource, path: str, most: int = MAX_FILE_BYTES) -> tuple[str | None, str]:
-    """The text of a path as a model may see it, or None and the reason why it is not shown; `most` is in bytes.
+def read_visible(source: TreeSource, path: str, most: int = MAX_FILE_BYTES) -> tuple[str | None, str]:
+    """The text of a file as a model may see it, or None and why not. `most`: size limit in bytes.
 
     A text is read as UTF-8 or Latin-1, without byte order mark, with LF line endings.
     """
@@ -165,14 +162,15 @@ def readable(source: TreeSource, path: str, most: int = MAX_FILE_BYTES) -> tuple
     return decode_lines(content).removeprefix("\ufeff").replace("\r\n", "\n"), ""
 
 
-def _shared_context(repo: RepoMap, project: Project, budget: int, count: Count) -> Context:
+def _shared_context(repo_map: RepoMap, project: Project, budget: int, count: Count) -> Context:
     """What every task of this base is shown, without what is its own."""
     left_out: list[LeftOut] = []
-    conventions = _conventions(repo.source, project, int(budget * CONVENTIONS_SHARE), count, left_out)
-    shown = [file.path for file in repo.files if not file.out or file.out == "not text"]
+    conventions = _conventions(repo_map.source, project, int(budget * CONVENTIONS_SHARE), count, left_out)
+    shown = [file.path for file in repo_map.files if not file.withheld or file.withheld == NOT_TEXT]
     tree, tree_tokens = _tree(shown, int(budget * TREE_SHARE), count)
     central = [
-        repo.files[n] for n in sorted(range(len(repo.files)), key=lambda n: (-repo.graph.central[n], n))
+        repo_map.files[n]
+        for n in sorted(range(len(repo_map.files)), key=lambda n: (-repo_map.graph.central[n], n))
     ]
     drawn, map_tokens = outline(central[:_MOST_RANKED], int(budget * MAP_SHARE), count)
     tokens = (conventions.tokens if conventions else 0) + tree_tokens + map_tokens
@@ -189,13 +187,18 @@ def _shared_context(repo: RepoMap, project: Project, budget: int, count: Count) 
 
 
 def _named_files(
-    repo: RepoMap, wanted: Sequence[str], query: TaskTerms, budget: int, count: Count, left_out: list[LeftOut]
+    repo_map: RepoMap,
+    wanted: Sequence[str],
+    query: TaskTerms,
+    budget: int,
+    count: Count,
+    left_out: list[LeftOut],
 ) -> list[ContextFile]:
     """The files that the task names, whole where they fit, else the parts that speak of the task."""
-    repo.source.prefetch(path for path in wanted if not repo.source.why_hidden(path))
+    repo_map.source.prefetch(path for path in wanted if not repo_map.source.why_hidden(path))
     shown: list[ContextFile] = []
     for path in wanted:
-        text, reason = readable(repo.source, path)
+        text, reason = read_visible(repo_map.source, path)
         if text is None:
             left_out.append(LeftOut(path, reason))
             continue
@@ -204,8 +207,8 @@ def _named_files(
         if tokens <= left:
             shown.append(ContextFile(path, text, "named", tokens))
             continue
-        number = repo.number.get(path)
-        known = repo.files[number] if number is not None else MapFile(path, repo.source.size(path))
+        number = repo_map.number.get(path)
+        known = repo_map.files[number] if number is not None else MapFile(path, repo_map.source.size(path))
         parts = fit(known, text, "named", query.stems, left, left, count) if left > 0 else []
         also = "; the parts that speak of the task are shown" if parts else ""
         left_out.append(
@@ -216,7 +219,7 @@ def _named_files(
 
 
 def _relevant(
-    repo: RepoMap,
+    repo_map: RepoMap,
     ranking: Ranking,
     ranked: Sequence[MapFile],
     query: TaskTerms,
@@ -227,22 +230,24 @@ def _relevant(
     """The files that matter most to the task, whole or in part."""
 
     def read(path: str) -> str | None:
-        text, reason = readable(repo.source, path)
-        if reason and reason != "not text":
+        text, reason = read_visible(repo_map.source, path)
+        if reason and reason != NOT_TEXT:
             left_out.append(LeftOut(path, reason))
         return text
 
-    plain = [file for file in ranked if not file.out]
-    left_out += [LeftOut(file.path, file.out) for file in ranked if file.out and file.out != "not text"]
-    repo.source.prefetch(file.path for file in plain[:40])
-    return pack(plain, read, lambda path: ranking.why(repo.number[path]), query.stems, budget, count)
+    plain = [file for file in ranked if not file.withheld]
+    left_out += [
+        LeftOut(file.path, file.withheld) for file in ranked if file.withheld and file.withheld != NOT_TEXT
+    ]
+    repo_map.source.prefetch(file.path for file in plain[:40])
+    return pack(plain, read, lambda path: ranking.why(repo_map.number[path]), query.stems, budget, count)
 
 
-def _hidden(repo: RepoMap) -> dict[str, int]:
+def _hidden(repo_map: RepoMap) -> dict[str, int]:
     """How many files are never shown, by reason; what their content says is summed up without lines."""
-    source = repo.source
+    source = repo_map.source
     counts = Counter(reason for path in source.entries if (reason := source.why_hidden(path)))
-    counts.update(file.out.partition(" (line")[0] for file in repo.files if file.out)
+    counts.update(file.withheld.partition(" (line")[0] for file in repo_map.files if file.withheld)
     return dict(sorted(counts.items()))
 
 
@@ -253,7 +258,7 @@ def _conventions(
     path = project.conventions
     if not path or source.mode(path) is None:
         return None
-    text, reason = readable(source, path)
+    text, reason = read_visible(source, path)
     if text is None:
         left_out.append(LeftOut(path, reason))
         return None
@@ -263,9 +268,9 @@ def _conventions(
     if tokens <= budget:
         return ContextFile(path, text, "conventions", tokens)
     lines = text.splitlines(keepends=True)
-    fit = fitting(lines, budget, count)
-    left_out.append(LeftOut(path, f"only its first {fit} of {len(lines)} lines fit"))
-    cut = "".join(lines[:fit])
+    kept = fitting(lines, budget, count)
+    left_out.append(LeftOut(path, f"only its first {kept} of {len(lines)} lines fit"))
+    cut = "".join(lines[:kept])
     return ContextFile(path, cut, "conventions", count(cut), whole=False) if cut else None
 
 

@@ -31,7 +31,8 @@ _MOST_AT_ONCE, _FEW = 4, 12
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One definition: its name, its lines (1-based, inclusive), and the line of its name."""
+    """One definition: its name, its first and last line (1-based, inclusive), and `signature`, the source line that holds the
+    name."""
 
     name: str
     first: int
@@ -50,7 +51,7 @@ class MapFile:
         definitions: by line.
         refs: names that its code speaks of, with how often.
         terms: stems of all its words, with how often.
-        out: why the file must not be shown, "" for all others. Such a file has nothing of the above.
+        withheld: why the file is withheld, or "". A withheld file has only its path and size.
     """
 
     path: str
@@ -59,7 +60,7 @@ class MapFile:
     definitions: tuple[Definition, ...] = ()
     refs: Mapping[str, int] = field(default_factory=dict)
     terms: Mapping[str, int] = field(default_factory=dict)
-    out: str = ""
+    withheld: str = ""
 
 
 def read_files(source: TreeSource, cache: TagCache) -> tuple[MapFile, ...]:
@@ -68,14 +69,14 @@ def read_files(source: TreeSource, cache: TagCache) -> tuple[MapFile, ...]:
     paths = list(source.paths())
     read = _worth_reading(paths, entries)
     keys = {path: f"{entries[path].sha}:{language_of(path)}" for path in read}
-    tags = cache.get(keys.values())
-    missing = {keys[path]: path for path in read if keys[path] not in tags}
+    known = cache.get(keys.values())
+    missing = {keys[path]: path for path in read if keys[path] not in known}
     if missing:
         fresh = dict(_parse(source.private, missing, entries))
         cache.put(fresh.items())
-        tags |= fresh
+        known |= fresh
     return tuple(
-        _file(path, entries[path].size, tags[keys[path]] if path in keys else None) for path in paths
+        _file(path, entries[path].size, known[keys[path]] if path in keys else None) for path in paths
     )
 
 
@@ -121,14 +122,14 @@ def _parse_file(key: str, language: str, data: bytes) -> tuple[str, dict[str, An
     for grammar in dict.fromkeys((language, "")):
         with contextlib.suppress(WorkerLost):
             return key, call_grammar(tags, grammar, data)
-    return key, {"out": "it could not be read"}
+    return key, {"withheld": "it could not be read"}
 
 
 def _file(path: str, size: int, tags: Mapping[str, Any] | None) -> MapFile:
     if tags is None:
         return MapFile(path, size)
-    if tags.get("out"):
-        return MapFile(path, size, out=str(tags["out"]))
+    if tags.get("withheld"):
+        return MapFile(path, size, withheld=str(tags["withheld"]))
     return MapFile(
         path,
         size,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
-from navigator.context.build import Context, readable
+from navigator.context.build import Context, read_visible
 from navigator.context.files import Definition, MapFile
 from navigator.context.looks import (
     DELIMITERS,
@@ -101,7 +101,7 @@ class Looker:
 
     def seen_whole(self, path: str) -> bool:
         """Whether every line of a file was shown. Reads git: call it in a thread."""
-        text, _ = readable(self._source, path) if path in self.shown else (None, "")
+        text, _ = read_visible(self._source, path) if path in self.shown else (None, "")
         return text is not None and self.shown.has(path, 1, len(lines_of(text)))
 
     def answer(self, lines: Sequence[str]) -> list[LookAnswer]:
@@ -180,7 +180,7 @@ class Looker:
         path = request.target
         if self._source.mode(path) == "040000" or not path:
             return self._list(request, room)
-        text, reason = readable(self._source, path, MOST_BYTES)
+        text, reason = read_visible(self._source, path, MOST_BYTES)
         if text is None:
             near = self._alike(path) if self._source.mode(path) is None else ""
             return self._said(request, LookOutcome.REFUSED, f"it is not shown: {reason}.{near}")
@@ -253,7 +253,7 @@ class Looker:
             if len(pieces) >= _MOST_DEFINERS or left < LEAST_ROOM:
                 more.append(f"{path}:{definition.first} {definition.signature.strip()}")
                 continue
-            text, _ = readable(self._source, path)
+            text, _ = read_visible(self._source, path)
             if text is None:
                 continue
             lines = lines_of(text)
@@ -310,7 +310,7 @@ class Looker:
             if size >= _SEARCHED_BYTES:
                 unread += 1
                 continue
-            text, _ = readable(self._source, path)
+            text, _ = read_visible(self._source, path)
             if text is not None:
                 texts[path] = text
                 size += len(text)
@@ -333,7 +333,7 @@ class Looker:
 
     def _candidates(self, literal: str, glob: str) -> list[str]:
         """The files to search, those that matter to the task first; what programs write only where the glob asks for it."""
-        files = [file for file in self._repo_map.files if not file.out and file.size <= MAX_FILE_BYTES]
+        files = [file for file in self._repo_map.files if not file.withheld and file.size <= MAX_FILE_BYTES]
         paths = [file.path for file in files if not glob or fits(file.path, (glob,))]
         if not glob:
             paths = [path for path in paths if not GENERATED.search(path)]

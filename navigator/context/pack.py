@@ -210,7 +210,7 @@ def outline(files: Sequence[MapFile], budget: int, count: Count) -> tuple[str, i
     Returns:
         The text and its tokens; ("", 0) where not one file fits.
     """
-    blocks = [_block(file) for file in files if file.definitions and not file.out]
+    blocks = [_block(file) for file in files if file.definitions and not file.withheld]
     text = "".join(blocks[: fitting(blocks, budget, count)]) if budget > 0 else ""
     return text, count(text) if text else 0
 

@@ -36,7 +36,7 @@ class RepoMap:
 
     @cached_property
     def files(self) -> tuple[MapFile, ...]:
-        """Every file that may be shown, and those that `out` keeps from it."""
+        """Every file that may be shown, and those that are `withheld`."""
         return read_files(self.source, self.cache)
 
     @cached_property

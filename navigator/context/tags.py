@@ -91,7 +91,7 @@ def count_parts(words: Iterable[tuple[str, int]]) -> dict[str, int]:
     return counts
 
 
-VERSION = 4
+VERSION = 5
 """Part of every cache key: what is extracted changed with it."""
 
 PARSE_LIMIT = 400_000
@@ -99,6 +99,9 @@ PARSE_LIMIT = 400_000
 
 READ_LIMIT = 1_000_000
 """Bytes; of a larger file only the beginning is read."""
+
+NOT_TEXT = "not text"
+"""Why a file with a NUL byte is withheld."""
 
 _MOST_DEFINITIONS = 1500
 _MOST_WORDS = 4000
@@ -114,15 +117,15 @@ Tags = dict[str, Any]
 
 
 def tags(language: str, data: bytes) -> Tags:
-    """The tags of one file, or `{"out": reason}` where it must not be shown."""
+    """The tags of one file, or `{"withheld": reason}` where it must not be shown."""
     reason = why_withheld(data)
-    return {"out": reason} if reason else extract(language, data)
+    return {"withheld": reason} if reason else extract(language, data)
 
 
 def why_withheld(data: bytes) -> str:
     """Why the content of a file may not be shown, in words; "" where it may."""
     if b"\0" in data:
-        return "not text"
+        return NOT_TEXT
     return "a pointer to a file in LFS" if data.startswith(_LFS) else secret_in(data)
 
 

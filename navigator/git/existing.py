@@ -276,7 +276,7 @@ def _uncommitted(base: str, head: str, name: str, paths: Sequence[str], left: Se
 
 def _empty(private: PrivateRepo) -> str:
     """A commit without files: what a root commit is compared with."""
-    tree = private.git.run("mktree", input=b"", env=private.apart()).text
+    tree = private.git.run("mktree", input=b"", env=private.own_objects_env()).text
     return private.git.commit(tree, "", "Nothing\n", MAKER)
 
 

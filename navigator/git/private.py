@@ -81,8 +81,8 @@ class LineCounts:
     paths: list[str] = field(default_factory=list)
 
 
-class Bounded(Generic[K, V]):
-    """Keeps the entries used last, up to a total weight. Safe to use from several threads.
+class LruCache(Generic[K, V]):
+    """A thread-safe LRU cache, bounded by total weight.
 
     Args:
         limit: the most weight that is kept.
@@ -105,7 +105,7 @@ class Bounded(Generic[K, V]):
             return value
 
     def put(self, key: K, value: V) -> V:
-        """Keep `value`, which is returned, and drop what was used longest ago."""
+        """Store `value` unless the key is present; evict the least recently used. Returns `value`."""
         with self._lock:
             if key not in self._held:
                 self._weight += self._weigh(value)
@@ -140,10 +140,10 @@ class PrivateRepo:
         self.git_dir = git_dir
         self.facts = facts
         self.git = Git(git_dir, outside=facts.outside)
-        self._trees: Bounded[str, str] = Bounded(64)
-        self._entries: Bounded[str, dict[str, TreeEntry]] = Bounded(8)
-        self._compared: Bounded[tuple[str, str, int], TreeDiff] = Bounded(_CACHED_LINES, _lines_of)
-        self._blobs: Bounded[str, bytes] = Bounded(_BLOB_CACHE_BYTES, len)
+        self._trees: LruCache[str, str] = LruCache(64)
+        self._entries: LruCache[str, dict[str, TreeEntry]] = LruCache(8)
+        self._compared: LruCache[tuple[str, str, int], TreeDiff] = LruCache(_CACHED_LINES, _lines_of)
+        self._blobs: LruCache[str, bytes] = LruCache(_BLOB_CACHE_BYTES, len)
 
     @classmethod
     def open(cls, root: Path, project: Project, facts: RepoFacts | None = None) -> PrivateRepo:
@@ -333,12 +333,12 @@ class PrivateRepo:
                     f"git does not accept a path of this change: {done.stderr.partition(chr(10))[0]}",
                     hint="Such a path could write outside of the project; the change is not made.",
                 )
-            made = git.run("write-tree", env=self.apart(), check=False)
+            made = git.run("write-tree", env=self.own_objects_env(), check=False)
             # A base that was not pinned has trees that are borrowed, and can only be written on with those in sight.
             return made.text if made.status == 0 else git.run("write-tree").text
 
-    def apart(self) -> dict[str, str]:
-        """Variables with which git writes without looking at, and so without touching, the user's objects."""
+    def own_objects_env(self) -> dict[str, str]:
+        """Environment that makes git write only to the private object store, ignoring the user's."""
         return {"GIT_OBJECT_DIRECTORY": str(self.git_dir / OWN_OBJECTS)}
 
     def work_folder(self) -> Path:
@@ -357,7 +357,7 @@ class PrivateRepo:
             names.append(f"{folder.relative_to(self.git_dir)}/{number}\n")
         words = ("hash-object", "-w", "--no-filters", "--stdin-paths")
         feed = "".join(names).encode("ascii")
-        shas = self.git.run(*words, input=feed, env=self.apart()).text.split()
+        shas = self.git.run(*words, input=feed, env=self.own_objects_env()).text.split()
         for sha, content in zip(shas, contents, strict=True):
             self._blobs.put(sha, content)
         return shas
@@ -485,7 +485,7 @@ class PrivateRepo:
             # Without --local: what is borrowed and still needed comes in, so that the repository is
             # complete.
             self.git.run("repack", "-a", "-d", "-q", timeout=1800)
-            for env in ({}, self.apart()):
+            for env in ({}, self.own_objects_env()):
                 self.git.run("prune", "--expire=2.hours.ago", timeout=1800, env=env)
             # What a kill left behind.
             for folder in self.work_folder().glob("*-*"):

@@ -224,18 +224,18 @@ def _commit_paths(
         git.run("read-tree", head)
         # Git updates the time of an object that it was about to write and finds in a store that it borrows from. The user's
         # objects must keep their times, so it writes without seeing them.
-        apart = private.apart()
+        own_objects = private.own_objects_env()
         # What is gone goes first: a folder may be where a file was.
         for words, paths in ((("--force-remove",), gone), (("--add", "--remove", "--replace"), present)):
             feed = b"".join(path_bytes(path) + b"\0" for path in paths)
-            done = git.run("update-index", *words, "-z", "--stdin", input=feed, check=False, env=apart)
+            done = git.run("update-index", *words, "-z", "--stdin", input=feed, check=False, env=own_objects)
             refused = [line for line in done.stderr.splitlines() if not line.startswith("warning:")]
             if done.status != 0 or refused:
                 raise NoWorktree(
                     f"git does not take a file of {work_tree}: {next(iter(refused), 'it said nothing')}",
                     hint="Ignore the file.",
                 )
-        tree = git.run("write-tree", "--missing-ok", env=apart).text
+        tree = git.run("write-tree", "--missing-ok", env=own_objects).text
     if tree == private.tree_of(head):
         return head
     return private.git.commit(tree, head, "The checkout with its uncommitted work\n", MAKER)

@@ -54,7 +54,7 @@ def test_a_file_that_hangs_or_crashes_the_parser_takes_part_by_its_words(tmp_pat
     assert [found[path].definitions[0].name for path in good] == [path.removesuffix(".py") for path in good]
     for path in ("hang.py", "crash.py"):
         assert found[path].definitions == () and found[path].terms["word"] == 1
-    assert found["always.py"].out == "it could not be read"
+    assert found["always.py"].withheld == "it could not be read"
     assert {file.path: file for file in RepoMap(source).files} == found, "from the cache"
 
 
@@ -69,7 +69,7 @@ def test_a_file_that_hangs_the_parser_passes_and_two_end_the_patience() -> None:
 
 
 def test_what_must_not_be_shown_is_told_by_its_reason() -> None:
-    assert tags.tags("", b"a\0b") == {"out": "not text"}
+    assert tags.tags("", b"a\0b") == {"withheld": "not text"}
     lfs = b"version https://git-lfs.github.com/spec/v1\n"
-    assert tags.tags("", lfs)["out"] == "a pointer to a file in LFS"
-    assert "private key" in tags.tags("", b"-----BEGIN RSA PRIVATE KEY-----\n")["out"]
+    assert tags.tags("", lfs)["withheld"] == "a pointer to a file in LFS"
+    assert "private key" in tags.tags("", b"-----BEGIN RSA PRIVATE KEY-----\n")["withheld"]

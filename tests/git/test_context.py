@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from navigator.context.build import Context, build_context
+from navigator.context.repomap import RepoMap
 from navigator.context.scope import fits
 from navigator.context.source import TreeSource
 from navigator.git.snapshot import uncommitted_paths
@@ -46,7 +47,7 @@ def context(
 ) -> Context:
     project = world.project.model_copy(update=settings)
     source = TreeSource(world.private, git(world.repo, "rev-parse", "HEAD"), project)
-    return build_context(source, project, text, files, budget, words)
+    return build_context(RepoMap(source), project, text, files, budget, words, shared_budget=budget)
 
 
 def test_named_files_come_whole_with_conventions_and_tree(shop: World) -> None:
@@ -107,7 +108,7 @@ def test_long_conventions_are_cut_at_a_line_and_a_long_tree_is_summed_up(shop: W
 def test_what_all_tasks_share_is_the_same_for_all_of_them(shop: World) -> None:
     def shared(text: str, files: tuple[str, ...], budget: int) -> tuple[object, ...]:
         source = TreeSource(shop.private, shop.facts.head_commit, shop.project)
-        found = build_context(source, shop.project, text, files, budget, words, shared_budget=400)
+        found = build_context(RepoMap(source), shop.project, text, files, budget, words, shared_budget=400)
         return found.conventions, found.tree, found.map
 
     first = shared("total_price", (), 400)

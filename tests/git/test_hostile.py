@@ -8,6 +8,7 @@ import pytest
 
 from navigator.checks.policy import check_policy
 from navigator.context.build import build_context
+from navigator.context.repomap import RepoMap
 from navigator.context.source import TreeSource
 from navigator.git.facts import AbsentBlobs, read_facts
 from navigator.git.private import PrivateRepo
@@ -85,7 +86,9 @@ def _everything(repo: Path, state: Path, mark: Path) -> None:
     check_policy(raw, world.private.tree_entries(proposal.base_commit).keys(), world.private.read_blob)
     assert world.private.diff(proposal.base_commit, proposal.tree)[0].hunks
     source = TreeSource(world.private, proposal.base_commit, world.project)
-    build_context(source, world.project, "Change `one` in the app", (), 8000, len)
+    build_context(
+        RepoMap(source), world.project, "Change `one` in the app", (), 8000, len, shared_budget=8000
+    )
     plan = prepare_landing(world.project, facts, world.private, proposal, "B1", "Change one")
     assert fingerprint(repo) == before
     execute_landing(plan)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.context.build import Context, build_context
+from navigator.context.repomap import RepoMap
 from navigator.context.scope import IGNORE_FILE, ignore_rules
 from navigator.context.source import TreeSource
 from tests.git.world import World, commit, git, write
@@ -21,7 +22,7 @@ def count(text: str) -> int:
 
 def shown(world: World, base: str, text: str = "everything", files: tuple[str, ...] = ()) -> Context:
     source = TreeSource(world.private, base, world.project)
-    return build_context(source, world.project, text, files, 24_000, count)
+    return build_context(RepoMap(source), world.project, text, files, 24_000, count, shared_budget=24_000)
 
 
 def everything(found: Context) -> str:

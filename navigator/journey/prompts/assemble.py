@@ -113,14 +113,13 @@ def prompt_for(
     for _ in range(_TRIES):
         # The part that all tasks share is reckoned without this task's length, so that it is the same for all of them.
         context = build_context(
-            source,
+            deps.map_of(source),
             project,
             task.text,
             task.files,
             budget,
             count,
             shared_budget=min(shared, most),
-            repo=deps.map_of(source),
         )
         prompted = _render(deps, context, task, project, room, looks, elsewhere, writer)
         over = prompted.tokens - room

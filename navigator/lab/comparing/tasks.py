@@ -320,7 +320,7 @@ def _read_functions(path: Path, text: str) -> Iterator[Function]:
 def as_task(paths: StatePaths, function: Function) -> LabTask:
     """A task of one file, kept in the repository of functions. Runs git: call it in a thread."""
     private, _ = function_repository(paths.private)
-    empty = private.git.run("mktree", input=b"", env=private.apart()).text
+    empty = private.git.run("mktree", input=b"", env=private.own_objects_env()).text
     start = {"README.md": FileChange(b"One task.\n")}
     if function.start:
         start[SOLUTION] = FileChange(function.start.encode())
