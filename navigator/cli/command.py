@@ -13,8 +13,11 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-_SENTENCE = 400
-"""Characters of a command's first sentence; click cuts it to 45."""
+_SHORT_HELP_LIMIT = 400
+"""Longest one-line help; click's default is 45."""
+
+_CONTINUATION = " " * 8
+"""Indent of a continuation line in `Args:`."""
 
 
 class Commands(click.Group):
@@ -48,7 +51,7 @@ class Commands(click.Group):
         """The commands, one sentence each."""
         with formatter.section("Commands"):
             formatter.write_dl(
-                (name, command.get_short_help_str(_SENTENCE) if command else self.table[name][1])
+                (name, command.get_short_help_str(_SHORT_HELP_LIMIT) if command else self.table[name][1])
                 for name, command in self.commands.items()
             )
 
@@ -87,8 +90,8 @@ def _is_enum(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Enum)
 
 
-def _members(kind: Any) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Makes members of an enumeration of the values that were given."""
+def _to_enum(kind: Any) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A click callback that converts values to enum members."""
     return lambda ctx, param, value: (
         tuple(map(kind, value)) if isinstance(value, tuple) else None if value is None else kind(value)
     )
@@ -100,7 +103,7 @@ def command(
     """Make a command of a function: its signature says what it takes, its docstring what that means.
 
     Positional parameters are arguments, those that can only be named are options: a bool is a switch, a tuple[X, ...] may be
-    repeated, and `**given: Unpack[T]` stands for the options that the TypedDict T names. A trailing underscore in a name is
+    repeated, and `**given: Unpack[T]` takes the options that the TypedDict T lists. A trailing underscore in a name is
     dropped. `Args:` in the docstring has the help of the options.
 
     Args:
@@ -115,7 +118,7 @@ def command(
         about, _, listed = (inspect.getdoc(function) or "").partition("\nArgs:\n")
         helps, word = dict[str, str](), ""
         for line in listed.splitlines():
-            if line.startswith(_FURTHER):
+            if line.startswith(_CONTINUATION):
                 helps[word] += f" {line.strip()}"
             else:
                 word, _, helps[word] = line.strip().partition(": ")
@@ -142,10 +145,6 @@ def command(
     return made
 
 
-_FURTHER = " " * 8
-"""Before a line that goes on with the help of an option."""
-
-
 def _unfolded(hint: Any) -> tuple[Any, Value]:
     """A type without `Annotated` and None, and what was said beside it."""
     value = Value()
@@ -170,7 +169,7 @@ def _parameter(name: str, hint: Any, default: Any, kind_of: Any, about: str) -> 
         "type": value.type or _click_type(inner),
         "default": None if empty else getattr(default, "value", default),
         "metavar": value.name,
-        "callback": _members(inner) if _is_enum(inner) else None,
+        "callback": _to_enum(inner) if _is_enum(inner) else None,
     }
     if kind_of is inspect.Parameter.POSITIONAL_OR_KEYWORD:
         required = default is inspect.Parameter.empty
@@ -191,7 +190,7 @@ def _parameter(name: str, hint: Any, default: Any, kind_of: Any, about: str) -> 
 
 
 def _switch(*names: str, help: str) -> click.Option:
-    """A switch that no function gets as a parameter: `given` says whether it was used."""
+    """A switch that no function gets as a parameter: `switch_given` says whether it was used."""
 
     def keep(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         ctx.meta[f"navigator{names[0]}"] = value
@@ -199,15 +198,15 @@ def _switch(*names: str, help: str) -> click.Option:
     return click.Option(names, is_flag=True, help=help, expose_value=False, callback=keep)
 
 
-def given(switch: Literal["--json", "--yes"]) -> bool | None:
+def switch_given(switch: Literal["--json", "--yes"]) -> bool | None:
     """Whether the command that runs was called with it; None for one that has no such switch."""
     ctx = click.get_current_context(silent=True)
     found: bool | None = ctx.meta.get(f"navigator{switch}") if ctx is not None else None
     return found
 
 
-def words_again(**changed: Any) -> list[str]:
-    """The words after `navigator` that repeat the command that runs, in any folder; `changed`: parameters with other values."""
+def command_words(**changed: Any) -> list[str]:
+    """The arguments that would repeat this command from any folder; `changed` overrides parameters."""
     ctx = click.get_current_context()
     words = ctx.command_path.split()[1:]
     for param in ctx.command.params:

@@ -21,7 +21,7 @@ from navigator.cli.command import (
     ProposalIds,
     Value,
     command,
-    given,
+    switch_given,
 )
 from navigator.git.facts import RepoFacts, read_facts
 from navigator.journey.repositories import at_home
@@ -66,12 +66,12 @@ def approve(
             "proposals": [{"id": one.id, "tree": tree or one.tree} for one in chosen],
             "note": note,
             "confirm": confirm,
-            "unasked": bool(given("--yes")) and not all_reviewed,
+            "unasked": bool(switch_given("--yes")) and not all_reviewed,
         }
     )
     done = session.act(session.ask(verb)) if chosen else Approve.outcome([])
     rows = decided(done)
-    if not rows and not given("--json"):
+    if not rows and not switch_given("--json"):
         named = "Approve what is left out by its id: `navigator approve P…`."
         output.say(f"Nothing was approved. {named}" if left_out else "Nothing waits for your approval.")
     session.report(done.told, {"decisions": rows} | ({"left_out": left_out} if all_reviewed else {}))
@@ -188,7 +188,7 @@ def merge(projects: ProjectNames = ()) -> None:
         with at_home(project):
             facts = read_facts(project.path)
         waiting += [(project.name, facts, branch) for branch in landing.unmerged(facts, landed[project.name])]
-    for name, facts, branch in () if given("--json") else waiting:
+    for name, facts, branch in () if switch_given("--json") else waiting:
         output.say(f"{name}: {branch} into {facts.branch or 'no branch'}")
         for line in landing.subjects(facts, branch):
             output.say(f"  {safe_line(line)}")

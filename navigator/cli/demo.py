@@ -12,7 +12,7 @@ from typing import Annotated
 import click
 
 from navigator.cli import output
-from navigator.cli.command import Value, command, given
+from navigator.cli.command import Value, command, switch_given
 from navigator.cli.run import conduct, show_session
 from navigator.cli.session import live_status
 from navigator.config.paths import STATE_VARIABLE, StatePaths
@@ -48,7 +48,7 @@ def demo(
     use(paths)
     output.note(f"REHEARSAL on sample projects in {paths.root} (times are scaled by {scale:g}).")
     prepare(paths, projects=projects, tasks=tasks)
-    quiet = bool(given("--json"))
+    quiet = bool(switch_given("--json"))
     if not (headless or quiet) and sys.stdout.isatty() and sys.stdin.isatty():
         from navigator.cli.main import open_screens
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from navigator.cli import output, session
-from navigator.cli.command import ProposalId, ProposalIds, command, given
+from navigator.cli.command import ProposalId, ProposalIds, command, switch_given
 from navigator.cli.proposals import marked_document
 from navigator.git.private import PrivateRepo
 from navigator.model.diff import FileDiff, choices, what_happens
@@ -58,7 +58,7 @@ def diff(ids: ProposalIds, *, against: ProposalId | None = None) -> None:
             private = PrivateRepo.to_read(paths.private, store.project_of(proposal))
             (known,) = facts_of(store, [proposal.id], tips(store, {proposal.project_id}))
             files = private.diff(other.tree if other else proposal.base_commit, proposal.tree)
-            if given("--json"):
+            if switch_given("--json"):
                 with session.reading() as models:  # a document has every field
                     found = marked_document(models.proposal(proposal.id), known)
                 documents.append(
@@ -70,7 +70,7 @@ def diff(ids: ProposalIds, *, against: ProposalId | None = None) -> None:
                 )
             else:
                 _show_diff(store, proposal, known, files, other)
-    if given("--json"):
+    if switch_given("--json"):
         output.print_json({"diffs": documents})
     elif other is None and (looked := [one.id for one in shown if not one.seen]):
         _note_seen(looked)

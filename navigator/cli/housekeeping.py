@@ -9,7 +9,7 @@ from typing import Annotated
 import click
 
 from navigator.cli import output
-from navigator.cli.command import Value, command, given
+from navigator.cli.command import Value, command, switch_given
 from navigator.cli.session import confirmed, locked_dependencies, reading, state_paths
 from navigator.config.paths import StatePaths, state_dir
 from navigator.engine.acting import learn_secrets
@@ -72,7 +72,7 @@ def forget(*, keep: Annotated[tuple[str, ...], Value(type=click.Choice(KINDS))] 
     click.get_current_context().call_on_close(lock.release)  # also where the answer is no
     found = [one for one in traces(paths) if one.kind not in keep]
     goes = [one for one in found if not one.kept]
-    for one in () if given("--json") else found:
+    for one in () if switch_given("--json") else found:
         size = f", {max(1, one.bytes // 1024):,} KiB" if one.bytes else ""
         output.say(f"  {one.kind:<9} {one.place}{f'  (stays: {one.kept})' if one.kept else size}")
     if goes:

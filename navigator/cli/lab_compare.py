@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from navigator.cli import output
-from navigator.cli.command import AtLeast1, File, ProjectNames, Value, command, words_again
+from navigator.cli.command import AtLeast1, File, ProjectNames, Value, command, command_words
 from navigator.cli.session import locked_dependencies, state_paths, take_config_projects
 from navigator.config.paths import private_folder
 from navigator.figures.compared import Duel, Tally, tally
@@ -188,7 +188,7 @@ def compare(
                         output.note(_more_tasks(journal))
                 if dry_run or not chosen:
                     return chosen, can, None, None
-                words = words_again(arm=names, name=called)
+                words = command_words(arm=names, name=called)
                 done = await run(deps, journal, chosen, names, rounds, adapter, "compare", words, output.note)
                 return chosen, can, done, await judged(deps, judge, chosen, done, journal) if judge else None
             finally:
@@ -334,7 +334,7 @@ async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...
         if not journal.chosen:
             await asyncio.to_thread(_add_functions, deps.paths, journal, bench_functions())
             journal.add(Tried(key=""))
-        words = words_again(arm=names)
+        words = command_words(arm=names)
         return await run(deps, journal, journal.tasks, names, 1, None, "bench", words, output.note)
     finally:
         await deps.servers.close()

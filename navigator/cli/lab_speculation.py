@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypedDict, Unpack
 import click
 
 from navigator.cli import output
-from navigator.cli.command import AtLeast1, File, Share, Value, command, words_again
+from navigator.cli.command import AtLeast1, File, Share, Value, command, command_words
 from navigator.lab.runs import lab_folder
 from navigator.lab.speculation import tables
 from navigator.lab.speculation.decide import Drafting, decide
@@ -243,7 +243,7 @@ def measure(
     results = out or runs_file(Role(role))
     targets = list(dict.fromkeys(arm.target for arm in read.arms))
     about = f"{', '.join(targets)} with {', '.join(method.name for method in read.method)}"
-    with recording("speculation", results, words_again(out=results), about=about) as record:
+    with recording("speculation", results, command_words(out=results), about=about) as record:
         note_progress(record, read, results)
 
         def report(line: str) -> None:

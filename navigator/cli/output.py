@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from navigator.cli.command import given
+from navigator.cli.command import switch_given
 from navigator.model import patterns
 from navigator.model.errors import UsageError
 from navigator.model.text import duration as duration
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 def show(found: T, text: Callable[[T], object], *, code: int = 0) -> None:
     """What a command found: its one JSON document with --json, else what `text` prints of it. A `code` but 0 ends the process."""
-    if given("--json"):
+    if switch_given("--json"):
         print_json(found)
     else:
         text(found)
@@ -43,7 +43,7 @@ def form(named: str | None) -> str:
     Raises:
         UsageError: both were given, and differ.
     """
-    if not given("--json"):
+    if not switch_given("--json"):
         return named or "text"
     if named not in (None, "json"):
         raise UsageError(f"--json and --format {named} contradict each other.", hint="Use one of them.")

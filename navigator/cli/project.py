@@ -12,7 +12,7 @@ import click
 
 from navigator.actions.projects import AddProject, CheckProject, Landing, RemoveProjects, SetProject
 from navigator.cli import output, session
-from navigator.cli.command import Commands, Folder, ProjectName, Value, command, given
+from navigator.cli.command import Commands, Folder, ProjectName, Value, command, switch_given
 from navigator.config.paths import is_folder, typed_path
 from navigator.git.facts import find_repositories, read_facts, repository_of
 from navigator.model.errors import NavigatorError, UsageError
@@ -143,7 +143,7 @@ def add_below(folder: Path) -> dict[str, Any]:
 
 
 def _may_add(count: int) -> bool:
-    if given("--yes") or not count:
+    if switch_given("--yes") or not count:
         return True
     if sys.stdin.isatty():
         return click.confirm(f"Add {plural(count, 'project')}?", default=True, err=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from navigator.cli import output, session
-from navigator.cli.command import ProjectName, command, given
+from navigator.cli.command import ProjectName, command, switch_given
 from navigator.model.errors import UsageError
 from navigator.model.states import ProposalState
 from navigator.model.text import safe_line
@@ -37,7 +37,7 @@ def proposals(
     if state and all_:
         raise UsageError("Use only one of --state and --all.")
     session.known_project(project)
-    if not (state or all_ or given("--json")):
+    if not (state or all_ or switch_given("--json")):
         with session.glancing(GlanceReads) as store:
             _show_waiting(waits_for_you(store, project, tips(store)))
         return

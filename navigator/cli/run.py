@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, cast
 import click
 
 from navigator.cli import output, session
-from navigator.cli.command import Value, command, given
+from navigator.cli.command import Value, command, switch_given
 from navigator.config.paths import CONFIG_VARIABLE, STATE_VARIABLE, StatePaths, config_path
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, utc_now
@@ -62,7 +62,7 @@ def run(
         session.state_paths(),
         until=until or "",
         max_swaps=max_swaps,
-        quiet=bool(given("--json")),
+        quiet=bool(switch_given("--json")),
         time_scale=scale,
     )
     failed = bool(document["failed"] or document["failed_swaps"] or document["problems"])

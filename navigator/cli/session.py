@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from navigator.cli import output
-from navigator.cli.command import given
+from navigator.cli.command import switch_given
 from navigator.config.paths import StatePaths, state_dir
 from navigator.engine import acting
 from navigator.model.errors import Conflict, UsageError
@@ -85,7 +85,7 @@ def ask(verb: V) -> V:
         click.Abort: the answer was no.
         UsageError: there is a question, and no terminal to ask it at.
     """
-    if given("--yes"):
+    if switch_given("--yes"):
         return verb
     with reading() as store:
         if len(getattr(verb, "proposals", ())) == 1:
@@ -108,7 +108,7 @@ def confirmed(question: str, lines: Sequence[str] = ()) -> None:
         click.Abort: the answer was no.
         UsageError: there is no terminal to ask at.
     """
-    if given("--yes"):
+    if switch_given("--yes"):
         return
     if not sys.stdin.isatty():
         raise UsageError("There is no terminal to confirm at, and nothing was done.", hint="Add --yes.")
@@ -119,7 +119,7 @@ def confirmed(question: str, lines: Sequence[str] = ()) -> None:
 
 def carry_out(verb: Verb) -> None:
     """Ask where the command has --yes, perform, and show the outcome. Exits with 1 on an error."""
-    done = act(verb if given("--yes") is None else ask(verb))
+    done = act(verb if switch_given("--yes") is None else ask(verb))
     report(done.told, done.data)
 
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import click
 
 from navigator.cli import output
-from navigator.cli.command import Commands, Folder, Value, command, given
+from navigator.cli.command import Commands, Folder, Value, command, switch_given
 from navigator.cli.session import state_paths
 from navigator.config.paths import config_path
 from navigator.config.reference import described_lines
@@ -67,8 +67,8 @@ def setup(
         projects: Add the git repositories below this folder.
         print_: Print the settings, and write nothing.
     """
-    asks = not given("--yes") and sys.stdin.isatty()
-    if not (given("--yes") or asks or print_):
+    asks = not switch_given("--yes") and sys.stdin.isatty()
+    if not (switch_given("--yes") or asks or print_):
         raise UsageError(
             "There is no terminal to ask at, and nothing was done.", hint="Add --yes, or --print."
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from navigator.cli import output
-from navigator.cli.command import Commands, Value, command, given
+from navigator.cli.command import Commands, Value, command, switch_given
 from navigator.cli.session import (
     confirmed,
     live_status,
@@ -63,7 +63,8 @@ def status() -> None:
         now = live
     looks = look_at_servers(settings, paths)
     found_cards = []
-    with suppress(ConnectionLost), servers_machine(settings) as machine:  # the servers' states say so
+    # The server states below report a lost connection
+    with suppress(ConnectionLost), servers_machine(settings) as machine:
         found_cards = cards(machine)
     document: dict[str, Any] = {
         **{key: now[key] for key in ("resident", "both_resident", "strategy")},
@@ -106,18 +107,18 @@ def _show_status(document: dict[str, Any]) -> None:
         output.say(f"{card.name}: {card.used_mib:,} of {card.total_mib:,} MiB in use")
 
 
-_Loaded = Literal["generator", "reviewer", "none"]
+_Target = Literal["generator", "reviewer", "none"]
 
 
 @command(swap)
-def to(role: _Loaded) -> None:
+def to(role: _Target) -> None:
     """Make ROLE's model resident and print each phase. Does nothing if it is resident already.
 
     A running conductor swaps when current work finishes, and then continues by its own rules. With strategy sleep, "none" puts
     the server that is awake to sleep, so that the other one can be started.
     """
     if role == "none":
-        _rest()
+        _sleep_current()
         return
     paths = state_paths()
     try:
@@ -165,13 +166,13 @@ def _unrecorded(role: Role, strategy: str, reason: str = "already resident", out
 
 
 async def _alone(deps: Dependencies, role: Role) -> Swap:
-    async with _swapping(deps) as swap:
+    async with _local_swaps(deps) as swap:
         return await swap(role)
 
 
 @asynccontextmanager
-async def _swapping(deps: Dependencies) -> AsyncIterator[Callable[[Role], Awaitable[Swap]]]:
-    """Swaps in this process, under the lock that it holds: made and recorded as by a conductor."""
+async def _local_swaps(deps: Dependencies) -> AsyncIterator[Callable[[Role], Awaitable[Swap]]]:
+    """Swap within this process, under the lock it holds; recorded as a conductor would."""
     from navigator.engine.conductor_state import ConductorState
     from navigator.engine.residency import Batches, Residency
     from navigator.engine.summary import SessionSummary
@@ -207,7 +208,7 @@ async def _swapping(deps: Dependencies) -> AsyncIterator[Callable[[Role], Awaita
             residency.note()
 
 
-def _rest() -> None:
+def _sleep_current() -> None:
     """Put the server that is awake to sleep."""
     require_no_conductor()
     with locked_dependencies(state_paths()) as deps:
@@ -301,7 +302,7 @@ def measure(*, n: Annotated[int, Value(type=click.IntRange(1, 1000))] = 30) -> N
 
 async def _measured(deps: Dependencies, round_trips: int) -> str:
     """Make the swaps; returns why they ended. The model that was loaded before is loaded again."""
-    async with _swapping(deps) as swap:
+    async with _local_swaps(deps) as swap:
         home = await deps.servers.strategy.resident()
         first = [] if home else [Role.GENERATOR]
         home = home or Role.GENERATOR
@@ -386,7 +387,7 @@ def install(
         output.note(f"Every flag was checked by the parser of SGLang {wanted.known.version}.")
         if left_out:
             output.note(f"Left out, because this version does not have them: {', '.join(left_out)}.")
-        if not given("--json"):
+        if not switch_given("--json"):
             output.say("\n".join(map(shown_diff, changes)) or "Everything is up to date.")
         if changes and not dry_run:
             if not overwrite:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from navigator.cli import output, session
-from navigator.cli.command import Commands, ProjectName, TaskId, TaskIds, Value, command, given
+from navigator.cli.command import Commands, ProjectName, TaskId, TaskIds, Value, command, switch_given
 from navigator.model.errors import UsageError
 from navigator.model.json_text import MOST_VARIANTS, read_toml
 from navigator.model.states import TaskKind, TaskState
@@ -76,7 +76,7 @@ def add(
         }
         tasks = [{"project": name, "text": text, **shared} for name, text in _targets(words, all_)]
     _do("task.add", tasks=tasks)
-    if not given("--json") and read_holder(session.state_paths().lock) is None:
+    if not switch_given("--json") and read_holder(session.state_paths().lock) is None:
         output.note("`navigator run` writes and reviews what is queued.")
 
 
@@ -130,7 +130,7 @@ def list_tasks(*, state: tuple[TaskState, ...] = (), project: ProjectName | None
         project: Only tasks of one project.
     """
     session.known_project(project)
-    if given("--json"):
+    if switch_given("--json"):
         with session.reading() as store:
             output.print_json({"tasks": store.tasks(states=set(state) or None, project=project)})
         return

@@ -367,7 +367,7 @@ def _drawn(
     for _ in range(DRAWS):
         r, se, alarm = draw_r(), draw_se(), draw_false()
         if se <= alarm:
-            continue  # the shares mean nothing there; the interval of J says how little of it there is
+            continue  # J is not above 0 there, so both shares are undefined
         share_faulty = _clip((r - alarm) / (se - alarm))
         faulty.append(share_faulty)
         right.append(_clip(se * share_faulty / r))

@@ -100,3 +100,9 @@ def duration(seconds: float) -> str:
     if seconds < 7200:
         return f"{int(seconds // 60)} min {int(seconds % 60)} s"
     return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"
+
+
+def short_model(name: str) -> str:
+    """What tells models of one family apart: `Qwen/Qwen3.5-122B-A10B-GPTQ -> 122B`; else the last part of the name."""
+    found = patterns.search(r"(?:^|[^0-9A-Za-z.])(\d+(?:\.\d+)?[BMbm])(?:[^A-Za-z]|$)", name)
+    return found[1].upper() if found else name.rsplit("/", 1)[-1]

@@ -104,8 +104,8 @@ class LiveStatus:
     swap: SwapProgress | None = None
     status: Mapping[str, Any] = field(default_factory=dict)
 
-    def by_role(self, name: str) -> Mapping[str, Any]:
-        """A table of its status; empty while there is none."""
+    def section(self, name: str) -> Mapping[str, Any]:
+        """A nested mapping of the conductor's status; empty if absent."""
         return self.status.get(name) or {}
 
 
@@ -153,15 +153,7 @@ def _eagerness(card: Card) -> int:
     return 2 if card.state is TaskState.QUEUED else 1
 
 
-def short_model(name: str) -> str:
-    """What tells models of one family apart: `Qwen/Qwen3.5-122B-A10B-GPTQ -> 122B`; else the last part of the name."""
-    from navigator.model import patterns
-
-    found = patterns.search(r"(?:^|[^0-9A-Za-z.])(\d+(?:\.\d+)?[BMbm])(?:[^A-Za-z]|$)", name)
-    return found[1].upper() if found else name.rsplit("/", 1)[-1]
-
-
-# The figures of the strip: when the next review starts, how long a swap still takes.
+# Figures about a swap under way, for the strip and the fleet screen.
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +187,7 @@ def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapB
 
 def meanwhile(snapshot: DeckSnapshot, live: LiveStatus) -> str:
     """What the CPU does while the GPU is swapped: `6 checks, 8 prompts`; "" for nothing."""
-    ahead = live.by_role("ahead")
+    ahead = live.section("ahead")
     checks = sum(card.state is TaskState.CHECKING for card in snapshot.work)
     counts = {"check": checks, "prompt": ahead.get("prompts", 0), "baseline": ahead.get("baselines", 0)}
     return ", ".join(plural(count, name) for name, count in counts.items() if count)

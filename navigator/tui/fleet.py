@@ -213,15 +213,15 @@ def now_lines(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width
 def _troubles(live: LiveStatus, width: int) -> list[Line]:
     """Servers that died, roles that are disabled after failures, a swap that was requested."""
     lines: list[Line] = []
-    given_up = live.by_role("given_up")
+    given_up = live.section("given_up")
     for role, reason in given_up.items():
         lines.append([(clip(f"✗ {role} disabled after repeated failures: {reason}", width), "bad")])
         lines.append([(clip(f"  its tasks stay queued; swap to the {role} to try again", width), "muted")])
-    for role, count in live.by_role("deaths").items():
+    for role, count in live.section("deaths").items():
         if role not in given_up:
             words = f"▲ the {role}'s server died {count} times in this residency; it is restarted when needed"
             lines.append([(clip(words.replace(" 1 times", " once"), width), "warn")])
-    for role, seen in live.by_role("canary").items():
+    for role, seen in live.section("canary").items():
         if seen.get("outcome") == "garbage":
             words = f"▲ canary of the {role}: {seen.get('reason')}"
             lines.append([(clip(words, width), "bad")])
@@ -233,7 +233,7 @@ def _troubles(live: LiveStatus, width: int) -> list[Line]:
 
 def _read_ahead(live: LiveStatus, facts: StripFacts, width: int) -> list[Line]:
     """How much of the other model's weights is in memory already."""
-    seen = live.by_role("read_ahead")
+    seen = live.section("read_ahead")
     total, warm = seen.get("weight_bytes"), seen.get("warm_bytes")
     if not total:
         return []

@@ -97,7 +97,7 @@ def clashes(keys: Mapping[str, Iterable[str]]) -> list[tuple[str, str, str, str]
     """Keys that would mean two things at once.
 
     Args:
-        keys: effective keys by action id, normalised; ids that are left out keep their defaults.
+        keys: the effective keys of every action, normalised.
 
     Returns:
         `(scope, key, action id, action id)`, each pair of actions once.
@@ -107,7 +107,7 @@ def clashes(keys: Mapping[str, Iterable[str]]) -> list[tuple[str, str, str, str]
     for scope in SCOPES:
         holders: dict[str, str] = {}
         for action in in_scope(scope):
-            for key in keys.get(action.id, action.keys):
+            for key in keys[action.id]:
                 holder = holders.setdefault(key, action.id)
                 if holder != action.id and (key, holder, action.id) not in told:
                     told.add((key, holder, action.id))
@@ -259,9 +259,9 @@ class KeyGate:
         if self._busy:
             self._held.append(key)
             return
-        await self._pass(key)
+        await self._handle(key)
 
-    async def _pass(self, key: Key) -> None:
+    async def _handle(self, key: Key) -> None:
         if self._is_text(key):
             await self._act(key)
             if self._held:
@@ -289,8 +289,8 @@ class KeyGate:
         deadline = time.monotonic() + LONGEST
         before: tuple[object, ...] = ()
         while time.monotonic() < deadline and self._app.is_running:
-            for pump in self._way():
-                await self._worked_off(pump)
+            for pump in self._pumps():
+                await self._drain(pump)
             now = (self._app.screen, self._app.focused, len(self._app.screen_stack))
             moving = len(self._app.screen_stack) <= depth and any(
                 worker.group in _SCREEN_WORK and not worker.is_finished and worker not in known
@@ -304,16 +304,16 @@ class KeyGate:
 
     async def _next(self) -> None:
         if self._held:
-            await self._pass(self._held.popleft())
+            await self._handle(self._held.popleft())
         else:
             self._busy = False
 
-    def _way(self) -> list[MessagePump]:
+    def _pumps(self) -> list[MessagePump]:
         """The queues a key goes through: the focused widget, its ancestors, the screen, the app."""
         start = self._app.focused or self._app.screen
         return [*start.ancestors_with_self]
 
-    async def _worked_off(self, pump: MessagePump) -> None:
+    async def _drain(self, pump: MessagePump) -> None:
         done = asyncio.Event()
         if not pump.is_running or not pump.call_later(done.set):
             return

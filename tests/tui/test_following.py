@@ -9,9 +9,10 @@ import pytest
 from navigator.config.paths import StatePaths
 from navigator.model.models import Landing, Task
 from navigator.model.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
+from navigator.model.text import short_model
 from navigator.store.database import open_reader, open_writer
 from navigator.store.writes.writer import Store
-from navigator.tui.deck_snapshot import DeckSnapshot, short_model
+from navigator.tui.deck_snapshot import DeckSnapshot
 from navigator.tui.feed import Follower
 from tests.tui import world
 

@@ -151,7 +151,7 @@ def _doubts(fit: CostFit, away: Mapping[int, Sequence[float]]) -> Iterator[str]:
         )
     for name, (low, high) in {"c": fit.draft_interval, "v": fit.verify_interval}.items():
         if low <= 0:
-            yield f"{name} is between {low:.3f} and {high:.3f}: it cannot be told from none, nor from the other of the two"
+            yield f"{name} is between {low:.3f} and {high:.3f}: it cannot be distinguished from zero, nor from the other cost"
     if fit.verify_interval[1] < 1:
         yield f"v is at most {fit.verify_interval[1]:.2f}, and no verifying takes less than a step: the costs are on no line"
     for gamma, shares in away.items():

@@ -51,7 +51,7 @@ class Method(_Table):
 
 
 class Prompts(_Table):
-    """What is written to: kind → file with text, cut to exactly these many tokens by the server's own tokenizer."""
+    """The prompts: one text file per kind, cut to these token counts by the server's tokenizer."""
 
     kinds: Annotated[dict[str, str], Field(min_length=1)]
     lengths: Annotated[list[Annotated[int, Field(gt=0)]], Field(min_length=1)]
@@ -65,7 +65,7 @@ class Design(_Table):
 
 
 class Plan(_Table):
-    """A whole plan. `digest` names it: results of another plan are not continued. `texts`: of each kind of prompt."""
+    """`digest` identifies the plan; results of another plan are not resumed. `texts`: the prompt text of each kind."""
 
     engine: Engine
     method: Annotated[list[Method], Field(min_length=1)]
@@ -84,13 +84,13 @@ class Plan(_Table):
         return self
 
     @property
-    def arms(self) -> list[Start]:
+    def arms(self) -> list[SpeculationArm]:
         """For each target, no speculation first, then every method at every length."""
         target = self.engine.target
         ways: list[tuple[str, int, list[str]]] = [("", 0, [])]
         ways += [(method.name, gamma, method.arguments) for method in self.method for gamma in method.gammas]
         return [
-            Start(
+            SpeculationArm(
                 *(name, method, gamma),
                 command=tuple(word.replace("{target}", model) for word in self.engine.command),
                 arguments=tuple(_with_gamma(word, gamma).replace("{target}", model) for word in arguments),
@@ -99,7 +99,7 @@ class Plan(_Table):
             for method, gamma, arguments in ways
         ]
 
-    def order(self) -> list[tuple[int, Start]]:
+    def order(self) -> list[tuple[int, SpeculationArm]]:
         """Every start: block by block, the arms of a block in an order of its own, always the same one."""
         starts = []
         for block in range(self.design.blocks):
@@ -109,14 +109,14 @@ class Plan(_Table):
         return starts
 
     @property
-    def each(self) -> int:
+    def answers_per_start(self) -> int:
         """Answers that are measured in one start."""
         return len(self.prompts.kinds) * len(self.prompts.lengths)
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """One way to start the server of a target: a method at a length, or neither."""
+class SpeculationArm:
+    """One configuration to measure: a target with a method at a draft length, or without speculation."""
 
     target: str
     method: str

@@ -23,7 +23,7 @@ from navigator.config.paths import write_private
 from navigator.lab.runs import Recorder, add_lines, whole_lines
 from navigator.lab.speculation.decide import decide
 from navigator.lab.speculation.engines import ENGINES, Answer, Server
-from navigator.lab.speculation.plan import Engine, Plan, Start
+from navigator.lab.speculation.plan import Engine, Plan, SpeculationArm
 from navigator.lab.speculation.runs import read_runs
 from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.json_text import read_json
@@ -84,14 +84,14 @@ def finished(out: Path, plan: Plan) -> set[tuple[int, str, str, int]]:
         )
     starts = [(int(row["block"]), row["target"], row["draft"], row["gamma"]) for row in rows]
     counts = Counter(starts)
-    done = {start for start, count in counts.items() if count == plan.each}
+    done = {start for start, count in counts.items() if count == plan.answers_per_start}
     kept = [row for row, start in zip(rows, starts, strict=True) if start in done]
     if len(kept) < len(rows):
         write_private(out, "".join(json.dumps(row) + "\n" for row in kept).encode())
     return done
 
 
-def _measured(plan: Plan, server: Server, block: int, arm: Start) -> Iterator[dict[str, Any]]:
+def _measured(plan: Plan, server: Server, block: int, arm: SpeculationArm) -> Iterator[dict[str, Any]]:
     prompts = list(_prompts(plan, server))
     version = server.version()
     # The first answer pays for what is made once: graphs, caches, page faults.
@@ -119,7 +119,7 @@ def _prompts(plan: Plan, server: Server) -> Iterator[tuple[str, int, list[int]]]
             yield kind, length, ids[:length]
 
 
-def _run_row(plan: Plan, arm: Start, answer: Answer) -> dict[str, Any]:
+def _run_row(plan: Plan, arm: SpeculationArm, answer: Answer) -> dict[str, Any]:
     counts = answer.counts
     return {
         "target": arm.target,
@@ -142,7 +142,7 @@ def _run_row(plan: Plan, arm: Start, answer: Answer) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _running(engine: Engine, arm: Start, out: Path) -> Iterator[Server]:
+def _running(engine: Engine, arm: SpeculationArm, out: Path) -> Iterator[Server]:
     """The server of one method, ready; ended with all its children. Its log lies beside the results."""
     import httpx
 
@@ -175,7 +175,7 @@ def _running(engine: Engine, arm: Start, out: Path) -> Iterator[Server]:
         process.end()
 
 
-def _wait(process: Process, http: httpx.Client, seconds: float, log: Path, arm: Start) -> None:
+def _wait(process: Process, http: httpx.Client, seconds: float, log: Path, arm: SpeculationArm) -> None:
     import httpx
 
     deadline = time.monotonic() + seconds

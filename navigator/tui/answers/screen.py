@@ -16,11 +16,11 @@ from navigator.actions.tasks import Cancel, PutAway, Retry, TaskVerb
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, Suggestion, Task
 from navigator.model.states import Role, SuggestionState, TaskState
-from navigator.model.text import safe_line, safe_text
+from navigator.model.text import safe_line, safe_text, short_model
 from navigator.sheet.marks import read_card
 from navigator.sheet.variants import predecessor_words, why_it_waits
 from navigator.tui.base import begin
-from navigator.tui.deck_snapshot import DeckSnapshot, short_model
+from navigator.tui.deck_snapshot import DeckSnapshot
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified
 from navigator.tui.widgets.markdown import Line, drawn, wrapped

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from navigator.model.models import Project, Proposal, Review, Task
 from navigator.model.records import Comment, JudgementCount, Look
 from navigator.model.states import ProposalState, Role, TaskState, Verdict
+from navigator.model.text import short_model
 from navigator.sheet.marks import facts_of
 from navigator.sheet.variants import VariantStanding, standings
 from navigator.sheet.writing import lines_below, record_words
-from navigator.tui.deck_snapshot import short_model
 from navigator.tui.diff.layout import FindingNote, LineComment
 
 if TYPE_CHECKING:

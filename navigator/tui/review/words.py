@@ -18,11 +18,10 @@ from navigator.model.states import (
     TaskState,
     Verdict,
 )
-from navigator.model.text import plural, safe_line, safe_text
+from navigator.model.text import plural, safe_line, safe_text, short_model
 from navigator.sheet.marks import Kind, head, marks, read_words
 from navigator.sheet.variants import standing_lines
 from navigator.sheet.writing import look_lines, looks_words
-from navigator.tui.deck_snapshot import short_model
 from navigator.tui.review.context import ReviewContext
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, length
 from navigator.tui.widgets.markdown import wrapped

@@ -13,13 +13,12 @@ from textual.widget import Widget
 from navigator.context.tokens import BYTES_PER_TOKEN
 from navigator.model.json_text import table
 from navigator.model.states import Role, TaskState
-from navigator.model.text import plural, safe_line
+from navigator.model.text import plural, safe_line, short_model
 from navigator.sheet.waiting import about
 from navigator.tui.deck_snapshot import (
     DeckSnapshot,
     LiveStatus,
     meanwhile,
-    short_model,
     swap_bar,
 )
 from navigator.tui.widgets.cells import Piece, bar, cropped, justified, length, short_duration, thousands
@@ -128,7 +127,7 @@ def strip_line(
         return cropped(line, room)
     counted = (f"   batch {snapshot.awaiting_review} of {facts.target}", "")
     line += [counted] if length([*line, counted]) <= room else []
-    left = live.by_role("next_review").get("seconds") if live.conductor == "here" else None
+    left = live.section("next_review").get("seconds") if live.conductor == "here" else None
     if wide and left is not None and not _failed_servers(live):
         line.append((", review due" if left < 1 else f", review in {short_duration(left)}", "muted"))
     return cropped(line, room)
@@ -207,4 +206,4 @@ def _no_conductor(snapshot: DeckSnapshot, facts: StripFacts, room: int) -> list[
 
 def _failed_servers(live: LiveStatus) -> dict[str, str]:
     """Why a role's server cannot be used, by role."""
-    return {**live.by_role("given_up"), **live.by_role("problems")}
+    return {**live.section("given_up"), **live.section("problems")}
