@@ -112,6 +112,18 @@ def commands(command: click.Command, name: str = "navigator") -> Iterator[tuple[
             yield from commands(found, f"{name} {part}")
 
 
+def test_a_missing_argument_is_named() -> None:
+    asked = []
+    for name, command in commands(cli):
+        needed = [one for one in command.params if isinstance(one, click.Argument) and one.required]
+        if needed:
+            with pytest.raises(click.MissingParameter) as refused:
+                command.make_context(name, [])
+            assert refused.value.param is needed[0]
+            asked.append(name)
+    assert {"navigator export", "navigator project show", "navigator swap to"} <= set(asked)
+
+
 def test_every_command_and_every_option_is_explained_once() -> None:
     for name, command in commands(cli):
         assert command.help, name

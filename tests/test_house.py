@@ -205,7 +205,7 @@ BUDGETS = {
     "actions": 1_895,
     "engine": 2_185,
     "tui": 6_805,
-    "cli": 3_300,
+    "cli": 3_305,
     "store": 2_655,
     "lab": 2_510,
     "sandbox": 1_980,
@@ -225,7 +225,7 @@ BUDGETS = {
     "landing": 780,
     "exam": 1_460,
     "process": 655,
-    "sheet": 1_295,
+    "sheet": 1_300,
     "mcp": 315,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""

@@ -172,7 +172,8 @@ def _parameter(name: str, hint: Any, default: Any, kind_of: Any, about: str) -> 
         "callback": _to_enum(inner) if _is_enum(inner) else None,
     }
     if kind_of is inspect.Parameter.POSITIONAL_OR_KEYWORD:
-        required = default is inspect.Parameter.empty
+        if required := default is inspect.Parameter.empty:
+            del known["default"]  # None would be taken for a value
         return click.Argument([name], required=required, nargs=-1 if several else 1, **known)
     word = name.rstrip("_").replace("_", "-")
     flag = f"--{word}" if len(word) > 1 else f"-{word}"

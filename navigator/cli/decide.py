@@ -223,10 +223,10 @@ _CHOICES = {words.replace(" ", "-"): one for one, words in WORDS.items()}
 
 @command()
 def finding(
-    proposal: Annotated[str | None, Value("[P…")] = None,
+    proposal: Annotated[str | None, Value("P…")] = None,
     number: AtLeast1 | None = None,
     judgement: Annotated[
-        str | None, Value("right|wrong|not-worth-it]", type=click.Choice(list(_CHOICES)))
+        str | None, Value("right|wrong|not-worth-it", type=click.Choice(list(_CHOICES)))
     ] = None,
     *,
     note: Note = "",

@@ -49,7 +49,7 @@ def proposals(
         documents = [marked_document(*pair) | {"rehearsal": store.rehearsal} for pair in pairs]
     output.show(
         {"proposals": documents, "waiting": [waiting_document(card) for card in items]},
-        lambda _: _show_proposals(pairs),
+        lambda _: _show_proposals(pairs, state is not None),
     )
 
 
@@ -68,9 +68,10 @@ def _show_waiting(items: Sequence[Card]) -> None:
             output.say(f"{card.id}: {why}{what_to_do(card)}")
 
 
-def _show_proposals(pairs: Sequence[tuple[Proposal, Card]]) -> None:
+def _show_proposals(pairs: Sequence[tuple[Proposal, Card]], of_one_state: bool) -> None:
     rows = ((of, proposal.id, (proposal.landing or proposal).state.value) for proposal, of in pairs)
-    _table(rows, "No proposals. `navigator run` makes them from queued tasks.")
+    nothing = "No proposals. `navigator run` makes them from queued tasks."
+    _table(rows, "There are none." if of_one_state else nothing)
 
 
 def _table(rows: Iterable[tuple[Card, str, str]], empty: str) -> None:

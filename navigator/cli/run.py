@@ -19,7 +19,7 @@ import click
 from navigator.cli import output, session
 from navigator.cli.command import Value, command, switch_given
 from navigator.config.paths import CONFIG_VARIABLE, STATE_VARIABLE, StatePaths, config_path
-from navigator.model.errors import NavigatorError
+from navigator.model.errors import MissingPart, NavigatorError
 from navigator.model.models import Event, utc_now
 from navigator.model.secrets import Redactor
 from navigator.process.runner import start
@@ -210,7 +210,9 @@ def _detach() -> None:
             break
         if child.returncode is not None:
             said = errors.read_text(encoding="utf-8", errors="replace").strip()
-            raise NavigatorError(f"The conductor did not start: {said or f'exit code {child.returncode}'}")
+            kind = MissingPart if child.returncode == MissingPart.exit_code else NavigatorError
+            said = said.removeprefix("navigator: ") or f"exit code {child.returncode}"
+            raise kind(f"The conductor did not start: {said}")
         if time.monotonic() > deadline:
             told = f"The conductor (process {child.pid}) has not answered for {_DETACH_WAIT:g} s. See `navigator status`."
             break

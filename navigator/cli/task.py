@@ -145,7 +145,7 @@ def list_tasks(*, state: tuple[TaskState, ...] = (), project: ProjectName | None
         ("round", lambda held: f"r{held.round}"),
         ("text", lambda held: held.text),
         ("", _notes),
-        empty='No tasks. `navigator task add PROJECT "…"` queues one.',
+        empty="There are none." if state else 'No tasks. `navigator task add PROJECT "…"` queues one.',
     )
 
 

@@ -74,8 +74,10 @@ def what_to_do(card: Card) -> str:
         return f"The next `navigator run` writes it again on the present files; `navigator task cancel {task}` drops it"
     if card.state is TaskState.FAILED:
         return f"`navigator task retry {task}` tries again; `navigator task cancel {task}` drops it"
-    if card.existing:
+    if card.existing and card.verdict is Verdict.REVISE:
         return f"`navigator fix {proposal}` has its findings fixed; `navigator task done {task}` puts it away"
+    if card.existing:
+        return f"`navigator diff {proposal}` shows it; `navigator task done {task}` puts it away"
     if proposal:
         return f"`navigator diff {proposal}` shows it; approve, reject or send it back"
     if card.suggestions:

@@ -125,7 +125,8 @@ def test_many_careful_paths_are_one_item() -> None:
         ({"proposal": "", "open": False}, "NO CHANGE", "navigator task done T1"),
         ({"proposal": "", "open": False, "report_length": 9}, "REPORT", "navigator task show T1"),
         ({"proposal": "", "open": False, "suggestions": 2}, "CHOOSE 2", "accept or dismiss"),
-        ({"change": "main..topic"}, "UNREVIEWED", "navigator fix P1"),
+        ({"change": "main..topic"}, "UNREVIEWED", "navigator task done T1"),
+        ({"change": "main..topic", "verdict": Verdict.REVISE}, "REVISE", "navigator fix P1"),
     ],
 )
 def test_everything_that_waits_says_what_to_do(changes: dict[str, Any], word: str, to_do: str) -> None:
