@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
 from navigator.checks.removed_tests import MOST_BYTES, FileText, removed_tests
-from navigator.git.diffs import ABSENT, RawChange
+from navigator.git.diffs import RawChange
 from navigator.git.runner import GitError
 from navigator.model.models import PolicyItem
 from navigator.model.secrets import find_secret
@@ -20,8 +20,6 @@ UNEXAMINED = "unexamined"
 
 _SECONDS = 20.0
 """Of processor time, for all files of a change."""
-
-_REGULAR_FILE_MODE_PREFIX = "100"
 
 
 def texts_of(
@@ -40,7 +38,7 @@ def texts_of(
 
 
 def _decoded_blob(mode: str, sha: str, read_blob: Callable[[str], bytes]) -> str | None:
-    if mode == ABSENT or not mode.startswith(_REGULAR_FILE_MODE_PREFIX):
+    if not mode.startswith("100"):  # no regular file, or none
         return None
     try:
         content = read_blob(sha)
@@ -64,23 +62,22 @@ def content_items(
         return run_bounded(text_items, files, size=_characters(files), seconds=_SECONDS)
     except WorkerLost:
         words = "could not be examined within the limits of time and memory: read the change itself"
-        return [needs_confirmation(UNEXAMINED, file.path, words) for file in files]
+        return [must_confirm(UNEXAMINED, file.path, words) for file in files]
 
 
 def text_items(files: Sequence[FileText]) -> list[PolicyItem]:
     """`content_items` for texts already read; runs in the worker process."""
-    items = [needs_confirmation(REMOVED_TESTS, path, words) for path, words in removed_tests(files).items()]
+    items = [must_confirm(REMOVED_TESTS, path, words) for path, words in removed_tests(files).items()]
     found = ((file.path, added_secret(file.old, file.new)) for file in files)
-    return items + [
-        needs_confirmation(SECRETS_ADDED, path, f"adds a secret: {words}") for path, words in found if words
-    ]
+    items += [must_confirm(SECRETS_ADDED, path, f"adds a secret: {words}") for path, words in found if words]
+    return items
 
 
 def _characters(files: Sequence[FileText]) -> int:
     return sum(len(text) for file in files for text in (file.old, file.new) if text is not None)
 
 
-def needs_confirmation(rule: str, path: str, detail: str) -> PolicyItem:
+def must_confirm(rule: str, path: str, detail: str) -> PolicyItem:
     """A policy item that the developer must confirm for one path."""
     return PolicyItem(rule=rule, path=path, action=PolicyAction.CONFIRM, detail=safe_line(detail)[:400])
 

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 
-from navigator.checks.change import content_items, needs_confirmation
+from navigator.checks.change import content_items, must_confirm
 from navigator.context.scope import in_scope, is_secret
 from navigator.git.diffs import ABSENT, RawChange
 from navigator.git.runner import GitError
@@ -158,7 +158,7 @@ def _special_file(path: str) -> tuple[str, str] | None:
 def _special_items(path: str) -> list[PolicyItem]:
     """What the developer confirms of a path for what such a file is."""
     reason = _special_file(path)
-    return [needs_confirmation(reason[0], path, reason[1])] if reason else []
+    return [must_confirm(reason[0], path, reason[1])] if reason else []
 
 
 def check_new_file(path: str, base_paths: Collection[str]) -> list[PolicyItem]:
@@ -199,7 +199,7 @@ def check_policy(
         items += _about(change, read_blob)
         if project is not None and not in_scope(change.path, project):
             said = "lies outside of the part of the repository the project is about"
-            items.append(needs_confirmation("scope", change.path, said))
+            items.append(must_confirm("scope", change.path, said))
     out = {item.path for item in items if item.action is _REFUSE}
     items += content_items(raw, read_blob, without=out)
     return tuple(sorted(items, key=lambda item: item.action is not _REFUSE))
@@ -228,5 +228,5 @@ def _about(change: RawChange, read_blob: Callable[[str], bytes]) -> list[PolicyI
             return [_refuse("binary", path, "is not text, so the change cannot be reviewed")]
     if new != ABSENT and (new == _EXECUTABLE) != (old == _EXECUTABLE):
         word = "becomes" if new == _EXECUTABLE else "is no longer"
-        items.append(needs_confirmation("executable", path, f"{word} executable"))
+        items.append(must_confirm("executable", path, f"{word} executable"))
     return items + _special_items(path)

@@ -12,7 +12,7 @@ from navigator.actions.conducting import PrepareExam, RunExam
 from navigator.cli import output, session
 from navigator.cli.command import AtLeast1, Commands, Day, ProjectNames, command
 from navigator.engine.following import ConductorClient
-from navigator.engine.wire import NoConductor
+from navigator.engine.wire import NoConductor, Result
 from navigator.figures.page import PageQuestion, brief, since_utc
 from navigator.figures.reviewer import exam_tables, read_backtest
 from navigator.model.records import PreparedProject
@@ -21,7 +21,6 @@ from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
-    from navigator.engine.wire import Result
 
 _NO_PROJECTS = "No projects. `navigator project add PATH` adds one."
 

@@ -70,8 +70,7 @@ def _show_waiting(items: Sequence[Card]) -> None:
 
 def _show_proposals(pairs: Sequence[tuple[Proposal, Card]], of_one_state: bool) -> None:
     rows = ((of, proposal.id, (proposal.landing or proposal).state.value) for proposal, of in pairs)
-    nothing = "No proposals. `navigator run` makes them from queued tasks."
-    _table(rows, "There are none." if of_one_state else nothing)
+    _table(rows, "There are none." if of_one_state else "No proposals. `navigator run` makes them.")
 
 
 def _table(rows: Iterable[tuple[Card, str, str]], empty: str) -> None:

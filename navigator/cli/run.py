@@ -209,10 +209,9 @@ def _detach() -> None:
             told = "The conductor had nothing left to do, and has ended."
             break
         if child.returncode is not None:
-            said = errors.read_text(encoding="utf-8", errors="replace").strip()
+            said = errors.read_text(encoding="utf-8", errors="replace").strip().removeprefix("navigator: ")
             kind = MissingPart if child.returncode == MissingPart.exit_code else NavigatorError
-            said = said.removeprefix("navigator: ") or f"exit code {child.returncode}"
-            raise kind(f"The conductor did not start: {said}")
+            raise kind(f"The conductor did not start: {said or f'exit code {child.returncode}'}")
         if time.monotonic() > deadline:
             told = f"The conductor (process {child.pid}) has not answered for {_DETACH_WAIT:g} s. See `navigator status`."
             break
