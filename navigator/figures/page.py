@@ -214,6 +214,8 @@ def _declarations() -> dict[str, dict[str, Any]]:
     text = resources.files(__package__).joinpath("figures.toml").read_text(encoding="utf-8")
     made: dict[str, dict[str, Any]] = read_toml(text)
     made["parts"]["counted"] = COUNTED
+    counts = made["parts"].pop("counts")
+    made["parts"] |= {f"{of}_counts": counts.replace("{of}", of) for of in "ab"}
     return made
 
 
